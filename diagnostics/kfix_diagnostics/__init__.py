@@ -7,7 +7,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-from kfix.core.derive.checks import Check, ClusterCheck, PartitionCheck
+from kfix.core.derive.checks import Check
 
 
 def declared(folder: str) -> Iterator[Any]:
@@ -20,7 +20,7 @@ def declared(folder: str) -> Iterator[Any]:
 _FOLDERS = [each.name for each in iter_modules(__path__) if each.ispkg]
 _DECLARED = (each for folder in _FOLDERS for each in declared(f"{__name__}.{folder}"))
 ALL: tuple[Check, ...] = tuple(
-    sorted((each for each in _DECLARED if isinstance(each, PartitionCheck | ClusterCheck)), key=lambda each: each.code)
+    sorted((each for each in _DECLARED if isinstance(each, Check)), key=lambda each: each.code)
 )
 
 __all__ = ["ALL"]

@@ -11,9 +11,8 @@ from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.coordinator import INTERNAL_TOPICS, OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTIONS_TOPIC
 from kfix.core.diagnosis.finding import Blocked, ChangeKind, Remedy
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import brokers_named, continued, some
+from kfix.core.wording import brokers_named, continued, per_topic, some, them
 from kfix_diagnostics._bans import CHANGES_OF
-from kfix_diagnostics._words import per_topic
 
 NEVER_EDIT = (
     "Do not edit the state znode by hand: no broker is notified, and the broker recorded as leader there answers "
@@ -110,7 +109,7 @@ def _start(ids: tuple[int, ...], case: CaseFile) -> str:
         disks = "its old disk" if len(ids) == 1 else "their old disks"
         return f"Start {brokers_named(ids)} with {disks}, never with an empty one"
     ending = f"End the frozen {'process' if len(frozen) == 1 else 'processes'} of {brokers_named(frozen)}, then start "
-    return ending + ("it" if len(ids) == 1 else "them" if frozen == list(ids) else brokers_named(ids))
+    return ending + (them(len(ids)) if frozen == list(ids) else brokers_named(ids))
 
 
 def runbook(case: CaseFile, name: str, text: str, *params: str) -> Remedy:

@@ -9,8 +9,8 @@ from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Evidence
 from kfix.core.snapshot.snapshot import OffsetsLog, PartitionView, TopicPartition
-from kfix.core.wording import brokers_named, some
-from kfix_diagnostics._words import error_name, ids
+from kfix.core.wording import brokers_named, ids, some
+from kfix_diagnostics._words import error_name
 
 _GROUPS_SHOWN = 5
 

@@ -13,8 +13,7 @@ from typing import NamedTuple
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.diagnosis.finding import ChangeKind, Finding, Remedy
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import brokers_named
-from kfix_diagnostics._words import are, has, per_topic, topics
+from kfix.core.wording import are, brokers_named, has, per_topic, topics
 from kfix_diagnostics.leadership._unclean import set_to_false
 
 

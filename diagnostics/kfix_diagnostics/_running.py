@@ -9,10 +9,9 @@ from collections.abc import Iterable, Sequence
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.diagnosis.finding import Remedy
-from kfix.core.wording import brokers_named
+from kfix.core.wording import are, brokers_named
 from kfix_diagnostics._bans import registers
 from kfix_diagnostics._explained import see_shut_out
-from kfix_diagnostics._words import are
 
 #: In the errors of connections (kfix/core/endpoint.py): nothing answers at the address, so no process hangs there.
 UNRESOLVED, REFUSED = "cannot be resolved", "connection refused"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import ago, at_least, at_most, brokers_named
+from kfix.core.wording import ago, at_least, at_most, brokers_named, either
 
 # For how long brokers have been gone, in words: a bound, and which of the two it is.
 
@@ -76,55 +74,11 @@ def error_name(code: int) -> str:
     return _ERRORS.get(code, f"error {code}")
 
 
-def ids(brokers: Iterable[int]) -> str:
-    return f"[{', '.join(map(str, brokers))}]"
-
-
-def either(brokers: Iterable[int]) -> str:
-    return "broker " + " or ".join(map(str, brokers))
-
-
 def start_any(brokers: Iterable[int], frozen: Iterable[int]) -> str:
     """Returns `Start broker 1 or 2`, and which of them is frozen: its process has to be ended first."""
     ids = tuple(brokers)
     hung = [b for b in ids if b in set(frozen)]
     return f"Start {either(ids)}" + (f" (end the frozen process of {brokers_named(hung)} first)" if hung else "")
-
-
-def per_topic(tps: Iterable[TopicPartition], shown: int = 4, *, counted: bool = False) -> str:
-    """Returns `orders (64 partitions), logs-3`: short, and with the number of all if not every topic is named.
-
-    `counted`: the sentence has that number already.
-    """
-    found = sorted(tps)
-    sizes = Counter(tp.topic for tp in found)
-    last = {tp.topic: tp for tp in found}
-    names = [str(last[topic]) if n == 1 else f"{topic} ({n} partitions)" for topic, n in sizes.most_common()]
-    if len(names) <= shown + 1:
-        return ", ".join(names)
-    total = "" if counted else f" ({len(found)} partitions in all)"
-    return f"{', '.join(names[:shown])} and {len(names) - shown} more topics{total}"
-
-
-def topics(tps: Iterable[TopicPartition]) -> int:
-    """Returns the number of topics, with which a verb after `per_topic` agrees: `orders (64 partitions) has`."""
-    return len({tp.topic for tp in tps})
-
-
-def has(n: int) -> str:
-    return "has" if n == 1 else "have"
-
-
-def waits(n: int) -> str:
-    return "waits" if n == 1 else "wait"
-
-
-def does(n: int) -> str:
-    return "does" if n == 1 else "do"
-
-
-def are(n: int) -> str:
-    return "is" if n == 1 else "are"
 
 
 def because(brokers: Sequence[int], signs: Mapping[int, str]) -> str:

@@ -66,7 +66,7 @@ def pages() -> tuple[Check | FleetCheck, ...]:
 def find(name: str) -> Check:
     """Returns the check of a single cluster with this code or slug, in any case. Raises UsageError if there is none."""
     found = find_page(name)
-    if not isinstance(found, PartitionCheck | ClusterCheck):
+    if not isinstance(found, Check):
         raise UsageError(f"{found.code} is a check over a fleet, not over one cluster", hint="kfix audit reports it")
     return found
 
@@ -78,7 +78,7 @@ def find_all(pattern: str) -> tuple[Check, ...]:
     """
     if not set(pattern) & set("*?["):
         return (find(pattern),)
-    checks = (check for check in pages() if isinstance(check, PartitionCheck | ClusterCheck))
+    checks = (check for check in pages() if isinstance(check, Check))
     wanted = pattern.lower()
     found = tuple(c for c in checks if any(fnmatchcase(name, wanted) for name in (c.code.lower(), c.slug)))
     if not found:
@@ -120,17 +120,15 @@ def rows_table() -> str:
 
 
 def _reported(check: Check | FleetCheck) -> str:
-    if isinstance(check, PartitionCheck | ClusterCheck) and check.scope is Scope.GROUP:
+    if not isinstance(check, Check):
+        return "audit"
+    if check.scope is Scope.GROUP:
         return "with --group"
-    return "audit" if _over_fleets(check) else "latent risk" if check.prevention else "always"
+    return "latent risk" if check.prevention else "always"
 
 
 def _lasts(check: Check | FleetCheck) -> str:
-    return _LASTS[check.debounce if isinstance(check, PartitionCheck | ClusterCheck) else Debounce.NONE]
-
-
-def _over_fleets(check: Check | FleetCheck) -> bool:
-    return not isinstance(check, PartitionCheck | ClusterCheck)
+    return _LASTS[check.debounce if isinstance(check, Check) else Debounce.NONE]
 
 
 #: Letters that are mistaken for digits.

@@ -18,10 +18,9 @@ from kfix.core.diagnosis.finding import Diagnosis, Finding, Remedy, Severity
 from kfix.core.snapshot.group_reading import by_group
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.core.timing import PACE
-from kfix.core.wording import brokers_named, several
+from kfix.core.wording import are, brokers_named, per_topic, several, topics, were
 from kfix_diagnostics import ALL
 from kfix_diagnostics._only_copy import named
-from kfix_diagnostics._words import are, per_topic, topics
 from kfix_diagnostics.catalogue import cluster_checks, matcher, partition_checks, predicate_of, predicates
 from kfix_diagnostics.folding import fold
 from kfix_diagnostics.holding import held_back
@@ -123,7 +122,7 @@ def _unjudged_groups(case: CaseFile) -> Iterator[str]:
     known = {name for name, each in last.items() if each.partitions is not None and not each.left_out}
     number = sum(not g.state or (g.positioned and g.name not in known) for g in case.snapshot.groups)
     if number:
-        yield f"{several(number, 'group')} {'was' if number == 1 else 'were'} not judged"
+        yield f"{several(number, 'group')} {were(number)} not judged"
 
 
 def _could_not_read(case: CaseFile) -> Iterator[str]:

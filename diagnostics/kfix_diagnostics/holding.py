@@ -24,28 +24,21 @@ def _held(finding: Finding, banning: list[Finding]) -> Finding:
     start = next((r for r in remedies if r.after and ChangeKind.START in r.changes), None)
     if start is not None:
         first = next(other for other in banning if other.key == start.after)
-        remedies = tuple(_after(first, r) if _last_resort(r) else r for r in remedies)
+        remedies = tuple(
+            _after(first, r) if not r.after and ChangeKind.UNCLEAN_ELECTION in r.changes else r for r in remedies
+        )
     return finding if remedies == finding.remedies else replace(finding, remedies=remedies)
 
 
 def _waiting(remedy: Remedy, finding: Finding, banning: list[Finding]) -> Remedy:
-    first = next((other for other in banning if _forbids(other, remedy, finding)), None)
-    if first is None:
-        return remedy
-    return _after(first, remedy)
+    others = (other for other in banning if other is not finding)
+    first = next((other for other in others if any(_covers(ban, remedy, finding) for ban in other.forbids)), None)
+    return remedy if first is None else _after(first, remedy)
 
 
 def _after(first: Finding, remedy: Remedy) -> Remedy:
     text = f"Wait until {first.code} ({first.obj}) is resolved. Then: {continued(remedy.text.removeprefix('Or '))}"
     return replace(remedy, text=text, command="", after=first.key)
-
-
-def _last_resort(remedy: Remedy) -> bool:
-    return not remedy.after and ChangeKind.UNCLEAN_ELECTION in remedy.changes
-
-
-def _forbids(other: Finding, remedy: Remedy, finding: Finding) -> bool:
-    return other is not finding and any(_covers(ban, remedy, finding) for ban in other.forbids)
 
 
 def _covers(ban: Ban, remedy: Remedy, finding: Finding) -> bool:

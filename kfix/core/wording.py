@@ -1,13 +1,18 @@
-"""Numbers with their nouns, sizes, ages, times, and names in a sentence.
+"""Numbers with their nouns and verbs, sizes, ages, times, and names in a sentence.
 
 Finding keys contain these words, so a change makes every stored finding new.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from math import ceil, floor
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kfix.core.snapshot.naming import TopicPartition
 
 _STEP = 1000
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
@@ -18,10 +23,28 @@ def several(count: int, noun: str, plural: str = "") -> str:
     return f"{count} {noun if count == 1 else plural or noun + 's'}"
 
 
+def _agreeing(one: str, many: str) -> Callable[[int], str]:
+    """Returns what makes the form of a word that agrees with a number."""
+    return lambda count: one if count == 1 else many
+
+
+are, were = _agreeing("is", "are"), _agreeing("was", "were")
+has, does = _agreeing("has", "have"), _agreeing("does", "do")
+waits, them = _agreeing("waits", "wait"), _agreeing("it", "them")
+
+
 def brokers_named(brokers: Iterable[int]) -> str:
     """Returns `broker 3` or `brokers 1, 3`, in numerical order; it is also the object of findings about brokers."""
     ids = sorted(set(brokers))
     return f"broker{'' if len(ids) == 1 else 's'} {', '.join(map(str, ids))}" if ids else "no broker"
+
+
+def ids(brokers: Iterable[int]) -> str:
+    return f"[{', '.join(map(str, brokers))}]"
+
+
+def either(brokers: Iterable[int]) -> str:
+    return "broker " + " or ".join(map(str, brokers))
 
 
 def some(names: Sequence[object], shown: int = 5) -> str:
@@ -29,6 +52,26 @@ def some(names: Sequence[object], shown: int = 5) -> str:
     if len(names) <= shown + 1:
         return ", ".join(map(str, names))
     return f"{', '.join(map(str, names[:shown]))} and {len(names) - shown} more"
+
+
+def per_topic(tps: Iterable[TopicPartition], shown: int = 4, *, counted: bool = False) -> str:
+    """Returns `orders (64 partitions), logs-3`: short, and with the number of all if not every topic is named.
+
+    `counted`: the sentence has that number already.
+    """
+    found = sorted(tps)
+    sizes = Counter(tp.topic for tp in found)
+    last = {tp.topic: tp for tp in found}
+    names = [str(last[topic]) if n == 1 else f"{topic} ({n} partitions)" for topic, n in sizes.most_common()]
+    if len(names) <= shown + 1:
+        return ", ".join(names)
+    total = "" if counted else f" ({len(found)} partitions in all)"
+    return f"{', '.join(names[:shown])} and {len(names) - shown} more topics{total}"
+
+
+def topics(tps: Iterable[TopicPartition]) -> int:
+    """Returns the number of topics, with which a verb after `per_topic` agrees: `orders (64 partitions) has`."""
+    return len({tp.topic for tp in tps})
 
 
 def continued(text: str) -> str:

@@ -22,7 +22,7 @@ from kfix.core.snapshot.snapshot import Sample, Snapshot, TopicPartition
 from kfix.core.snapshot.traffic import in_all
 from kfix.core.target import Target
 from kfix.core.timing import DiagnosisTimes
-from kfix.core.wording import several
+from kfix.core.wording import are, several
 from kfix.diagnose.background import InTheBackground
 from kfix.diagnose.report.verdict import UNREAD, cut_short
 from kfix.diagnose.snapshots import load_merged, load_snapshot, read_cluster
@@ -265,7 +265,7 @@ def _with_left_out(shown: Diagnosis, whole: Diagnosis) -> Diagnosis:
         len(cut_short(whole)) - len(cut_short(shown)),
     )
     sentences = [
-        f"{several(number, noun)} {'is' if number == 1 else 'are'} not shown"
+        f"{several(number, noun)} {are(number)} not shown"
         for number, noun in ((len(hidden.alarms), "finding"), (hidden.runs, "unfinished run"))
         if number
     ]

@@ -36,11 +36,11 @@ from dataclasses import replace
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.core.wording import ago, brokers_named, continued, several
+from kfix.core.wording import ago, are, brokers_named, continued, has, several
 from kfix_diagnostics._advice import start
 from kfix_diagnostics._bans import moves_from, starts
 from kfix_diagnostics._evidence import live_row
-from kfix_diagnostics._words import are, been_gone, has, not_alive
+from kfix_diagnostics._words import been_gone, not_alive
 
 
 @ClusterCheck(

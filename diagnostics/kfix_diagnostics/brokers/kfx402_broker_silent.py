@@ -31,12 +31,11 @@ from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Rows
 from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import continued, several
+from kfix.core.wording import are, continued, several
 from kfix_diagnostics._advice import servers, start
 from kfix_diagnostics._bans import no_election, restart, starts
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._running import REFUSED, UNRESOLVED
-from kfix_diagnostics._words import are
 
 
 @ClusterCheck(severity=Severity.CRITICAL)

@@ -29,11 +29,10 @@ from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Rows, Scope
 from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import several
+from kfix.core.wording import per_topic, several
 from kfix_diagnostics._bans import NO_MOVES, no_start, restart
 from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import per_topic
 
 
 @ClusterCheck(

@@ -26,9 +26,8 @@ from collections.abc import Iterator
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.core.wording import brokers_named
+from kfix.core.wording import are, brokers_named
 from kfix_diagnostics._evidence import live_row
-from kfix_diagnostics._words import are
 
 
 @ClusterCheck(severity=Severity.INFO, debounce=Debounce.NONE)

@@ -36,12 +36,11 @@ from kfix.core.derive.checks import ClusterCheck, Rows
 from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import brokers_named
+from kfix.core.wording import brokers_named, has, per_topic, topics
 from kfix_diagnostics._advice import blocked, diagnose_again, start
 from kfix_diagnostics._bans import no_election, no_move_of, restart, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, state_row, view_rows
 from kfix_diagnostics._failed_dirs import STORAGE_ERROR, waits_for_disk
-from kfix_diagnostics._words import has, per_topic, topics
 
 _SHOWN = 3
 

@@ -14,13 +14,13 @@ from kfix.core.derive.grouping import grouped
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.derive.versions import CAPS_MIN_ISR
 from kfix.core.diagnosis.finding import Cause, Confidence, Remedy
-from kfix.core.wording import ago, brokers_named, continued, several
+from kfix.core.wording import ago, are, brokers_named, continued, does, has, several, them
 from kfix_diagnostics._advice import diagnose_again, runbook, start
 from kfix_diagnostics._bans import starts
 from kfix_diagnostics._explained import code_of, explained_by
 from kfix_diagnostics._failed_dirs import SEE, failed_at, keys_of, lacking_rows
 from kfix_diagnostics._running import find_out_why, running
-from kfix_diagnostics._words import are, because, does, has, not_alive
+from kfix_diagnostics._words import because, not_alive
 
 Missing = tuple[int, ...]
 LAG_CODE, LEFT_OUT_CODE = "KFX808", "KFX810"
@@ -172,7 +172,7 @@ def _known_cause(lagging: list[int], rows: Rows, case: CaseFile) -> Cause | None
         return Cause(f"a log directory of {brokers_named(failed)} failed, {SEE}")
     if set(left_out_at(lagging, rows, case)) == set(lagging):
         text = f"{brokers_named(lagging)} {has(len(lagging))} all records, and the leader does not add"
-        return Cause(f"{text} {'it' if len(lagging) == 1 else 'them'} to the ISR, see {LEFT_OUT_CODE}")
+        return Cause(f"{text} {them(len(lagging))} to the ISR, see {LEFT_OUT_CODE}")
     if hanging := [b for b in lagging if b in case.silent]:
         return Cause(f"{_hang(hanging)}, see KFX402")
     if case.cut is not None and case.cut.explains(lagging):

@@ -31,10 +31,10 @@ from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.core.derive.predicate import UNDER_MIN_ISR
 from kfix.core.diagnosis.finding import Blocked, Finding, Remedy, Severity
+from kfix.core.wording import ids, per_topic
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._bans import no_election
 from kfix_diagnostics._evidence import partition_rows
-from kfix_diagnostics._words import ids, per_topic
 from kfix_diagnostics.durability._missing import (
     IF_OLD,
     Missing,

@@ -33,10 +33,9 @@ from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.derive.predicate import UNDER_REPLICATED
 from kfix.core.diagnosis.finding import Finding, Remedy, Severity
-from kfix.core.wording import ago, at_least, brokers_named
+from kfix.core.wording import ago, are, at_least, brokers_named, has, per_topic, topics
 from kfix_diagnostics._bans import no_election
 from kfix_diagnostics._evidence import partition_rows
-from kfix_diagnostics._words import are, has, per_topic, topics
 from kfix_diagnostics.durability._missing import (
     NO_RESTART,
     Missing,
@@ -64,7 +63,9 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 def _under(missing: Missing, rows: Rows, case: CaseFile, others: tuple[str, ...]) -> Finding:
     tps = tuple(row.tp for row in rows)
     oldest = max(rows, key=lambda row: row.state_age)
-    since, calm = _since(rows, oldest), _calm(missing, oldest, case)
+    # Away for one restart grace, and catching up for another: an ordinary restart may explain it.
+    calm = case.calm(missing) and oldest.state_age <= 2 * case.criteria.restart_grace
+    since = _since(rows, oldest)
     return Finding(
         severity=Severity.INFO if calm else Severity.WARNING,
         obj=f"without {brokers_named(missing)}",
@@ -92,11 +93,6 @@ def _since(rows: Rows, oldest: PartitionFacts) -> str:
     everywhere = f" for {at_least(least)}" if least >= 0 else ""
     longest = at_least(oldest.state_age)
     return everywhere if everywhere == f" for {longest}" else f"{everywhere}, at {oldest.tp} for {longest}"
-
-
-def _calm(missing: Missing, oldest: PartitionFacts, case: CaseFile) -> bool:
-    """Returns whether an ordinary restart may explain it: away for one restart grace, and catching up for another."""
-    return case.calm(missing) and oldest.state_age <= 2 * case.criteria.restart_grace
 
 
 def _headline(missing: Missing, oldest: PartitionFacts, case: CaseFile) -> str:

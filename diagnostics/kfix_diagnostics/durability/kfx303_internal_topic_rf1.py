@@ -30,9 +30,8 @@ from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.core.derive.grouping import grouped
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Severity
-from kfix.core.wording import brokers_named, several
+from kfix.core.wording import brokers_named, has, several
 from kfix_diagnostics._advice import runbook
-from kfix_diagnostics._words import has
 
 SETTING = {
     "__consumer_offsets": "offsets.topic.replication.factor",

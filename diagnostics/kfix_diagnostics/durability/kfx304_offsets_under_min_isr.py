@@ -37,11 +37,10 @@ from kfix.core.derive.coordinator import OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTION
 from kfix.core.derive.predicate import UNDER_MIN_ISR
 from kfix.core.diagnosis.finding import Blocked, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import OffsetsLog, TopicPartition
-from kfix.core.wording import brokers_named
+from kfix.core.wording import brokers_named, ids, per_topic
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._bans import no_election, no_restart
 from kfix_diagnostics._evidence import partition_rows
-from kfix_diagnostics._words import ids, per_topic
 from kfix_diagnostics.durability._missing import (
     IF_OLD,
     Missing,

@@ -29,9 +29,8 @@ from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.core.derive.grouping import grouped
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Severity
-from kfix.core.wording import several
+from kfix.core.wording import has, ids, per_topic, several, topics
 from kfix_diagnostics._advice import runbook
-from kfix_diagnostics._words import has, ids, per_topic, topics
 
 NEVER = ("Do not move everything at once: throttle, move in batches, and remove the throttle afterwards",)
 

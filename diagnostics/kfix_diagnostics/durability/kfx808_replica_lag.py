@@ -32,10 +32,9 @@ from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.core.derive.grouping import grouped
 from kfix.core.derive.moves import Lag, Pace
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy, Severity
-from kfix.core.wording import ago, brokers_named, several
+from kfix.core.wording import ago, brokers_named, per_topic, several
 from kfix_diagnostics._bans import no_election, no_restart, restart
 from kfix_diagnostics._evidence import live_row
-from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.durability._missing import NO_RESTART
 
 

@@ -34,9 +34,8 @@ from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
 from kfix.core.derive.grouping import grouped
 from kfix.core.derive.loss import Lost
 from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.core.wording import ago, brokers_named, several
+from kfix.core.wording import ago, are, brokers_named, per_topic, several, were
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG
-from kfix_diagnostics._words import are, per_topic
 
 
 @ClusterCheck(severity=Severity.CRITICAL, debounce=Debounce.NONE, scope=Scope.EARLIER)
@@ -87,11 +86,7 @@ def _summary(found: tuple[Lost, ...], since: str) -> str:
             "acknowledged may be lost, how many is unknown"
         )
     bound = "" if all(each.exact for each in found) else "at least "
-    read = (
-        f"{committed} of which {'was' if committed == 1 else 'were'} committed"
-        if committed
-        else "none of which was committed"
-    )
+    read = f"{committed} of which {were(committed)} committed" if committed else "none of which was committed"
     return f"{tps} lost {bound}{several(records, 'record')} since the snapshot {since} ago, {read}"
 
 
@@ -117,7 +112,7 @@ def _never(holders: tuple[int, ...]) -> str:
 
 def _cause(found: tuple[Lost, ...], committed: int, lacking: tuple[int, ...]) -> Cause:
     if lacking:
-        who, verb = brokers_named(lacking), "was" if len(lacking) == 1 else "were"
+        who, verb = brokers_named(lacking), were(len(lacking))
         sure = Confidence.CERTAIN if all(each.proven for each in found) else Confidence.LIKELY
         return Cause(f"{who} {verb} elected without being in sync: an unclean election", sure)
     if committed:

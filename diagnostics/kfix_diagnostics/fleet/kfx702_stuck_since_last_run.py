@@ -27,8 +27,7 @@ from kfix.core.args import parse_partition
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy
 from kfix.core.fleetcase import FleetCase, FleetCheck
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import several, some
-from kfix_diagnostics._words import has
+from kfix.core.wording import has, several, some
 
 
 @FleetCheck()

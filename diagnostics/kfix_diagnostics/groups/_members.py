@@ -10,9 +10,8 @@ from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.group_reading import RECONCILING, GroupMember, GroupReading, awaited, described_by
 from kfix.core.snapshot.snapshot import CoordinatorProbe, TopicPartition
-from kfix.core.wording import ago, several, some
+from kfix.core.wording import ago, does, per_topic, several, some, waits
 from kfix_diagnostics._advice import runbook, servers
-from kfix_diagnostics._words import per_topic
 
 _EVICTED_SHOWN = 3
 
@@ -70,7 +69,7 @@ def _held(before: GroupReading, last: GroupReading, stood: tuple[GroupMember, ..
     lasted, source = ago(last.taken_at - before.taken_at), described_by(last.group_type)
     kept = _kept(stood)
     waiting = [m for m in last.members or () if not kept.isdisjoint(set(m.target or ()) - set(m.assigned))]
-    names, verb = some([called(m) for m in stood], _SHOWN), "does" if len(stood) == 1 else "do"
+    names, verb = some([called(m) for m in stood], _SHOWN), does(len(stood))
     keeps = f", and {'keeps' if len(stood) == 1 else 'keep'} {per_topic(kept)} from the others" if kept else ""
     return Finding(
         severity=Severity.CRITICAL,
@@ -108,7 +107,7 @@ def _position(member: GroupMember) -> str:
 
 def _who(standing: int, waiting: int) -> str:
     hung = several(standing, "member that does not poll", "members that do not poll")
-    return f"{hung}, and {several(waiting, 'member')} that {'waits' if waiting == 1 else 'wait'}" if waiting else hung
+    return f"{hung}, and {several(waiting, 'member')} that {waits(waiting)}" if waiting else hung
 
 
 # Which offsets partitions their coordinator gave up: KFX118 reports them, KFX106 other silent coordinators.

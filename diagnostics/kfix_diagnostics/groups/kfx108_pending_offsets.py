@@ -35,10 +35,9 @@ from kfix.core.derive.checks import ClusterCheck, Rows
 from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Blocked, Evidence, Finding, Severity
 from kfix.core.snapshot.snapshot import LoggedGroup, OffsetsLog, OpenTransaction
-from kfix.core.wording import some
+from kfix.core.wording import per_topic, some
 from kfix_diagnostics._evidence import log_source
 from kfix_diagnostics._transactions import age_of, cause_of, ending, holder, state_rows
-from kfix_diagnostics._words import per_topic
 
 _SHOWN = 3
 

@@ -41,11 +41,10 @@ from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import LoggedGroup, OffsetsLog, TopicPartition
-from kfix.core.wording import several, some
+from kfix.core.wording import per_topic, several, some
 from kfix_diagnostics._advice import cluster_options, partition_options
 from kfix_diagnostics._bans import no_election, no_restart
 from kfix_diagnostics._evidence import log_source
-from kfix_diagnostics._words import per_topic
 
 _SHOWN = 3
 

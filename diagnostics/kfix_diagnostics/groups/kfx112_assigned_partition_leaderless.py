@@ -30,10 +30,9 @@ from kfix.core.derive.predicate import LEADERLESS
 from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Finding, Remedy, Severity
 from kfix.core.snapshot.group_reading import by_group
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import several
+from kfix.core.wording import has, per_topic, several
 from kfix_diagnostics._advice import diagnose_again
 from kfix_diagnostics._evidence import view_rows
-from kfix_diagnostics._words import has, per_topic
 
 _SHOWN = 3
 #: The findings that say why a partition has no leader.

@@ -32,9 +32,8 @@ from kfix.core.derive.checks import ClusterCheck, Rows
 from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.group_reading import EMPTY, SHARE_GROUP, GroupPartition, GroupReading, by_group
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import several
+from kfix.core.wording import are, per_topic, several
 from kfix_diagnostics._advice import servers
-from kfix_diagnostics._words import are, per_topic
 
 _SHOWN = 5
 _Outside = dict[TopicPartition, GroupPartition]

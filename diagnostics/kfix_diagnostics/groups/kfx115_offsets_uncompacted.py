@@ -43,11 +43,10 @@ from kfix.core.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence,
 from kfix.core.numbers import whole_number
 from kfix.core.snapshot.offsets_size import OffsetsLogSize
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import brokers_named, known_size, several, some
+from kfix.core.wording import are, brokers_named, has, known_size, per_topic, several, some
 from kfix_diagnostics._advice import cluster_options, servers
 from kfix_diagnostics._bans import no_restart, restart
 from kfix_diagnostics._compaction import CLEANER, short_copies, size_rows, uncompacted
-from kfix_diagnostics._words import are, has, per_topic
 
 _POLICY, _RATIO, _LAG = "cleanup.policy", "min.cleanable.dirty.ratio", "min.compaction.lag.ms"
 #: The default of the ratio. A higher one leaves a larger part of a log uncompacted.

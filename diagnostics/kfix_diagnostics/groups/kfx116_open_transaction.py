@@ -40,9 +40,8 @@ from kfix.core.snapshot.group_reading import SHARE_GROUP, GroupPartition, GroupR
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.snapshot.transactions import OpenBatch
 from kfix.core.timing import TIMING
-from kfix.core.wording import ago, some
+from kfix.core.wording import ago, per_topic, some
 from kfix_diagnostics._transactions import TransactionHolder, age_of, cause_of, ending, hanging_in, holder, state_rows
-from kfix_diagnostics._words import per_topic
 
 _SHOWN = 5
 _Held = dict[TopicPartition, tuple[GroupPartition, OpenBatch]]

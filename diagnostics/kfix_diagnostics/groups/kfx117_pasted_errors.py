@@ -35,9 +35,9 @@ from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.pasted import Complaint
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import brokers_named, some
+from kfix.core.wording import are, brokers_named, has, per_topic, some
 from kfix_diagnostics._advice import blocked, cluster_options, diagnose_again, runbook, servers
-from kfix_diagnostics._words import are, error_name, has, per_topic
+from kfix_diagnostics._words import error_name
 from kfix_diagnostics.sources._logged import MEANINGS, NO_LEADER, Meaning
 
 #: The default of offsets.topic.num.partitions.

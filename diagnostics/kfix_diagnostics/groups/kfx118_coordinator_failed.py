@@ -42,10 +42,10 @@ from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import per_topic
 from kfix_diagnostics._advice import cluster_options, diagnose_again, partition_options, runbook
 from kfix_diagnostics._bans import no_election, no_restart
 from kfix_diagnostics._evidence import group_rows, probe_rows
-from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.groups._members import gave_up
 
 _CLEANER = "log.cleaner.enable"

@@ -48,10 +48,9 @@ from kfix.core.derive.hanging import ABORT, COMMIT, UNKNOWN, Hanging
 from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.group_reading import SHARE_GROUP
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import ago, some, utc_text
+from kfix.core.wording import ago, per_topic, some, utc_text
 from kfix_diagnostics._advice import runbook, servers
 from kfix_diagnostics._transactions import age_of, hanging_in, lists_transactions
-from kfix_diagnostics._words import per_topic
 
 RUNBOOK = "end-hanging-transaction"
 _SHOWN = 5

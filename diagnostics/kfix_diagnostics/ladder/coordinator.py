@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kfix.core.diagnosis.finding import Evidence, Rung
 from kfix.core.snapshot.group_reading import SHARE_GROUP
-from kfix.core.wording import several, some
+from kfix.core.wording import ids, several, some
 from kfix_diagnostics._evidence import (
     assignment_row,
     live_row,
@@ -15,7 +15,7 @@ from kfix_diagnostics._evidence import (
     state_row,
     view_rows,
 )
-from kfix_diagnostics._words import error_name, ids
+from kfix_diagnostics._words import error_name
 from kfix_diagnostics.ladder.asked import (
     NO_ANSWER,
     NO_LEADER,

@@ -35,6 +35,7 @@ RUNGS: tuple[Callable[[Asked], Rung], ...] = (
 )
 #: Without these, nothing is known of the group.
 _NEEDED = ("leader", "loaded")
+#: The tools of Kafka that describe the members of other groups than those of consumers.
 _TOOLS = {SHARE_GROUP: "kafka-share-groups.sh", STREAMS_GROUP: "kafka-streams-groups.sh"}
 #: The default of offsets.topic.num.partitions.
 _USUAL_PARTITIONS = 50
@@ -109,11 +110,6 @@ def _named(asked: Asked) -> bool:
     return asked.group in names or own or bool(asked.latest and (asked.latest.members or asked.latest.partitions))
 
 
-def _tool_of(asked: Asked) -> str:
-    """Returns the tool of Kafka that describes the members of such a group."""
-    return _TOOLS.get(asked.latest.group_type if asked.latest is not None else "", "kafka-consumer-groups.sh")
-
-
 def _unheard_of(asked: Asked) -> str:
     known = sorted({name for names in asked.case.groups.values() for name in names} - {asked.group})
     close = difflib.get_close_matches(asked.group, known, n=1)
@@ -127,9 +123,10 @@ def _next(asked: Asked) -> Iterator[Remedy]:
     if not _named(asked) and asked.probe is not None and asked.probe.answers:
         yield Remedy("List the groups of the cluster", f"kafka-consumer-groups.sh {servers(asked.case)} --list")
         return
+    tool = _TOOLS.get(asked.latest.group_type if asked.latest is not None else "", "kafka-consumer-groups.sh")
     yield Remedy(
         "Check the group's members and what they do",
-        f"{_tool_of(asked)} {servers(asked.case)} --describe --group {shlex.quote(asked.group)} --members",
+        f"{tool} {servers(asked.case)} --describe --group {shlex.quote(asked.group)} --members",
     )
 
 

@@ -14,13 +14,12 @@ from kfix.core.derive.checks import Rows
 from kfix.core.derive.elections import UNCLEAN
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import brokers_named
+from kfix.core.wording import are, brokers_named, has, per_topic, topics
 from kfix_diagnostics._advice import NEVER_SET_MIN_ISR, NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, start
 from kfix_diagnostics._bans import no_unclean_election, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, view_rows
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running_and_dead, runs_but
-from kfix_diagnostics._words import are, has, per_topic, topics
 from kfix_diagnostics.leadership._eligible import not_read
 from kfix_diagnostics.leadership._unclean import (
     before_any_start,

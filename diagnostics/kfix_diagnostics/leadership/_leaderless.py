@@ -23,11 +23,11 @@ from kfix.core.diagnosis.finding import (
     Severity,
 )
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import at_least, brokers_named, several, some
+from kfix.core.wording import are, at_least, brokers_named, either, ids, per_topic, several, some
 from kfix_diagnostics._advice import NEVER_EDIT, blocked, diagnose_again, preferred_election, runbook
 from kfix_diagnostics._bans import another_controller, no_election, no_restart, restart
 from kfix_diagnostics._evidence import partition_rows, probe_rows
-from kfix_diagnostics._words import MANY, are, either, ids, per_topic
+from kfix_diagnostics._words import MANY
 
 
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:

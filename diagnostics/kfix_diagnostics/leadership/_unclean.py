@@ -18,10 +18,9 @@ from kfix.core.derive.grouping import grouped
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.diagnosis.finding import Ban, ChangeKind, Finding, Remedy
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import brokers_named, some
+from kfix.core.wording import brokers_named, per_topic, some
 from kfix_diagnostics._advice import diagnose_again, runbook, servers
 from kfix_diagnostics._bans import CHANGES_OF, no_registration, no_start
-from kfix_diagnostics._words import per_topic
 
 _SHOWN = 3
 #: What `allowed` returns, of settings that are due to elect and of those that are not known.

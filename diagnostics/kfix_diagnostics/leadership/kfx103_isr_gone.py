@@ -41,13 +41,13 @@ from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import PartitionCheck, Rows
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import brokers_named, continued, several
+from kfix.core.wording import are, brokers_named, continued, has, ids, per_topic, several, topics
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, runbook, save_from_disk
 from kfix_diagnostics._bans import starts, unclean_election
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running, runs_but
-from kfix_diagnostics._words import are, has, ids, left_ago, per_topic, start_any, topics
+from kfix_diagnostics._words import left_ago, start_any
 from kfix_diagnostics.leadership._eligible import forgotten, with_isr
 from kfix_diagnostics.leadership._eligible_unread import describe_unread
 from kfix_diagnostics.leadership._forgotten import describe_forgotten

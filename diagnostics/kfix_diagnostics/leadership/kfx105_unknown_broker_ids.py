@@ -32,12 +32,11 @@ from collections.abc import Iterator
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import PartitionCheck, Rows
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.core.wording import brokers_named, several
+from kfix.core.wording import brokers_named, either, has, per_topic, several, topics, were
 from kfix_diagnostics._advice import blocked, runbook
 from kfix_diagnostics._bans import CHANGES_OF, no_election
 from kfix_diagnostics._evidence import assignment_row, live_row, state_row
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import either, has, per_topic, topics
 
 
 @PartitionCheck(severity=Severity.CRITICAL, rows="n_unknown_replicas > 0 and not deleting")
@@ -104,7 +103,7 @@ def _cause(lost: list[int], case: CaseFile) -> Cause:
     known = [heir for b in lost if (heir := case.lost[b][0]) is not None]
     heirs = brokers_named(known) if len(known) == len(lost) else f"some of {brokers_named(_empty(case))}"
     return Cause(
-        f"{brokers_named(lost)} {'was' if len(lost) == 1 else 'were'} re-created under another id: {heirs}",
+        f"{brokers_named(lost)} {were(len(lost))} re-created under another id: {heirs}",
         Confidence.LIKELY if sure else Confidence.POSSIBLE,
     )
 

@@ -36,14 +36,13 @@ from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.offsets_size import OffsetsLogSize
 from kfix.core.snapshot.snapshot import CoordinatorProbe, TopicPartition
-from kfix.core.wording import brokers_named, known_size
+from kfix.core.wording import brokers_named, known_size, per_topic, them
 from kfix_diagnostics._advice import cluster_options, diagnose_again, runbook
 from kfix_diagnostics._bans import no_unclean_election
 from kfix_diagnostics._compaction import of_partitions, short_copies, size_rows, uncompacted
 from kfix_diagnostics._evidence import group_rows, probe_words, state_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import REFUSED, UNRESOLVED
-from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.groups._members import gave_up, new_coordinator
 
 NO_ANSWER = -1
@@ -74,7 +73,7 @@ def _silent(leader: int, probes: list[CoordinatorProbe], case: CaseFile, *, load
     fresh = loading and case.restarting(leader)
     severity = Severity.INFO if fresh else Severity.WARNING if loading else Severity.CRITICAL
     long = of_partitions(uncompacted(case), tps) if loading else ()
-    they = "it" if len(tps) == 1 else "them"
+    they = them(len(tps))
     doing = (
         f"is still loading {per_topic(tps)}, and the groups there are blocked until it has finished"
         if loading

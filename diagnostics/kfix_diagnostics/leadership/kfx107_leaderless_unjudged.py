@@ -32,11 +32,11 @@ from kfix.core.derive.checks import PartitionCheck, Rows
 from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import brokers_named, several
+from kfix.core.wording import are, brokers_named, either, has, ids, per_topic, several, topics
 from kfix_diagnostics._advice import blocked, diagnose_again
 from kfix_diagnostics._bans import no_unclean_election
 from kfix_diagnostics._evidence import assignment_row, state_row, view_words
-from kfix_diagnostics._words import are, because, either, has, ids, per_topic, topics
+from kfix_diagnostics._words import because
 
 _STARTS_SHOWN = 5
 _SIGNS_SHOWN = 5

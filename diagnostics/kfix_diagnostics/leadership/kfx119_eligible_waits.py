@@ -38,14 +38,14 @@ from kfix.core.derive.elections import UNCLEAN
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.quorum import EligibleLeaders
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import brokers_named, continued
+from kfix.core.wording import are, brokers_named, continued, has, ids, per_topic, topics, waits
 from kfix_diagnostics._advice import NEVER_SET_MIN_ISR, NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, runbook, start
 from kfix_diagnostics._bans import starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._failed_dirs import waits_for_disk
 from kfix_diagnostics._running import find_out_why, running, runs_but, which_runs
-from kfix_diagnostics._words import are, has, ids, left_ago, per_topic, topics, waits
+from kfix_diagnostics._words import left_ago
 from kfix_diagnostics.leadership._eligible import waits_for
 from kfix_diagnostics.leadership._unclean import (
     allowed,
@@ -98,7 +98,7 @@ def _trapped(
         return _trapped_while_running(finding, winner, away, case, setting)
     tps, whom = finding.partitions, brokers_named(dead)
     them = "it" if len(dead) == 1 else "they"
-    before = f"Before {whom} {'is' if len(dead) == 1 else 'are'} started"
+    before = f"Before {whom} {are(len(dead))} started"
     firsts = set_to_false(tps, case, before=before, after=". Do not set min.insync.replicas")
     return replace(
         finding,

@@ -35,11 +35,10 @@ from kfix.core.derive.grouping import grouped
 from kfix.core.derive.predicate import LEADERLESS
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import brokers_named
+from kfix.core.wording import brokers_named, per_topic
 from kfix_diagnostics._advice import blocked, diagnose_again, servers
 from kfix_diagnostics._bans import no_move, no_start
 from kfix_diagnostics._evidence import assignment_row, live_row
-from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.leadership._eligible import strayed, waits_for
 
 _FEATURE = "eligible.leader.replicas.version"

@@ -32,12 +32,12 @@ from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import PartitionCheck, Rows, Scope
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import brokers_named
+from kfix.core.wording import are, brokers_named, has, per_topic, them, topics
 from kfix_diagnostics._advice import NEVER_EDIT, blocked, runbook
 from kfix_diagnostics._bans import starts
 from kfix_diagnostics._evidence import assignment_row, live_row, state_row
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import are, has, per_topic, start_any, topics
+from kfix_diagnostics._words import start_any
 
 
 @PartitionCheck(
@@ -76,7 +76,7 @@ def _finding(dead: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -
         severity=Severity.CRITICAL,
         obj=f"replicas on {brokers_named(dead)}" if dead else "topics in ZooKeeper",
         summary=f"{per_topic(tps)} {has(topics(tps))} replicas in ZooKeeper, but the controller has never created "
-        f"{'it' if len(tps) == 1 else 'them'}{why if len(tps) == 1 else why.replace('its', 'their')}",
+        f"{them(len(tps))}{why if len(tps) == 1 else why.replace('its', 'their')}",
         cause=_cause(dead),
         evidence=(
             *assignment_row(case, tps[0]),

@@ -35,13 +35,12 @@ from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import at_least, brokers_named, several
+from kfix.core.wording import are, at_least, brokers_named, has, ids, per_topic, several
 from kfix_diagnostics._advice import runbook, start
 from kfix_diagnostics._bans import starts
 from kfix_diagnostics._evidence import live_row, state_row
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running, which_runs
-from kfix_diagnostics._words import are, has, ids, per_topic
 from kfix_diagnostics.leftovers._cancel import origin_in_sync
 
 #: Seconds without a record after which a reassignment stands still, and after which it does although others progress.

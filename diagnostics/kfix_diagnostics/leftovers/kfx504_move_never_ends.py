@@ -34,10 +34,9 @@ from kfix.core.derive.checks import Debounce, PartitionCheck, Rows, Scope
 from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy
 from kfix.core.snapshot.snapshot import Assignment, TopicPartition
-from kfix.core.wording import brokers_named, several, some
+from kfix.core.wording import brokers_named, ids, per_topic, several, some
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._evidence import live_row, view_rows
-from kfix_diagnostics._words import ids, per_topic
 from kfix_diagnostics.leftovers._cancel import origin, origin_in_sync
 
 _SHOWN = 3
@@ -89,15 +88,12 @@ def _remedies(tps: tuple[TopicPartition, ...], case: CaseFile) -> Iterator[Remed
         text = f"Cancel it: {back} to {_lists(safe, case, origin)}. Then reassign to the replicas you want"
         yield runbook(case, "cancel-reassignment", text)
     first = "Or reassign" if safe else "Reassign"
+    ending = _lists(tps, case, lambda move: move.ending_target)
     yield Remedy(
-        f"{first} {several(len(tps), 'partition')} to {_lists(tps, case, _ending)} (kafka-reassign-partitions.sh with "
+        f"{first} {several(len(tps), 'partition')} to {ending} (kafka-reassign-partitions.sh with "
         "--additional), which ends the reassignment, and only then to the replicas you want",
         changes=(ChangeKind.REASSIGNMENT,),
     )
-
-
-def _ending(move: Assignment) -> tuple[int, ...]:
-    return move.ending_target
 
 
 def _lists(tps: Sequence[TopicPartition], case: CaseFile, of: Callable[[Assignment], tuple[int, ...]]) -> str:

@@ -30,10 +30,9 @@ from kfix.core.derive.checks import ClusterCheck, Rows
 from kfix.core.derive.grouping import grouped
 from kfix.core.derive.moves import LeftOut
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding
-from kfix.core.wording import ago, brokers_named
+from kfix.core.wording import ago, brokers_named, per_topic
 from kfix_diagnostics._bans import no_restart, no_unclean_election, restart
 from kfix_diagnostics._evidence import log_end_row, state_row
-from kfix_diagnostics._words import per_topic
 
 
 @ClusterCheck()

@@ -22,10 +22,9 @@ from kfix.core.diagnosis.finding import (
 )
 from kfix.core.numbers import whole_number
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import ago, brokers_named, several, some
+from kfix.core.wording import ago, are, brokers_named, has, per_topic, several, some, topics
 from kfix_diagnostics._bans import NO_CHANGES, restart
 from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
-from kfix_diagnostics._words import are, has, per_topic, topics
 
 #: The first remedy of every cut; plans are refused with the same words (kfix/heal/safety/refusals.py).
 DO_NOTHING = "Repair the network and change nothing in Kafka, which recovers by itself within seconds"

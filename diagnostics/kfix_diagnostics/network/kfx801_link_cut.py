@@ -31,7 +31,7 @@ from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Rows
 from kfix.core.derive.cuts import CutKind
 from kfix.core.diagnosis.finding import Confidence, Finding
-from kfix_diagnostics._words import per_topic
+from kfix.core.wording import per_topic
 from kfix_diagnostics.network._cut import CutWords, clients_of, cut_finding, gap_words, place_of
 
 

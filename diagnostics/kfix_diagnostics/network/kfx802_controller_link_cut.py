@@ -31,8 +31,7 @@ from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Rows, Scope
 from kfix.core.derive.cuts import CutKind
 from kfix.core.diagnosis.finding import Confidence, Finding, Severity
-from kfix.core.wording import several
-from kfix_diagnostics._words import has, per_topic, topics
+from kfix.core.wording import does, has, per_topic, several, topics
 from kfix_diagnostics.network._cut import CutWords, cut_finding, forecast, gap_words, place_of
 
 
@@ -51,7 +50,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         else "replication is not affected: only the controller's connection is cut, or nothing is written"
     )
     words = CutWords(
-        summary=f"{here} {'does' if len(cut.brokers) == 1 else 'do'} not receive updates from the controller, {there}: "
+        summary=f"{here} {does(len(cut.brokers))} not receive updates from the controller, {there}: "
         f"metadata of {several(len(old), 'partition')} is stale{twice}{stuck}",
         where=f"between {here} and {place_of(case, cut.peers)}",
         cause=f"between {here} and the controller, {there},",

@@ -26,9 +26,8 @@ from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Rows, Scope
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy
 from kfix.core.snapshot.snapshot import ZooKeeperNode
-from kfix.core.wording import several
+from kfix.core.wording import are, several
 from kfix_diagnostics._explained import key_of
-from kfix_diagnostics._words import are
 from kfix_diagnostics.network._cut import vantage_rows
 
 

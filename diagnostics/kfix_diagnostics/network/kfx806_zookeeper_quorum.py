@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Rows, Scope
 from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, Finding, Remedy, Severity
-from kfix.core.wording import several
+from kfix.core.wording import does, several
 from kfix_diagnostics._bans import NOTHING_AT_ALL
 from kfix_diagnostics.network._cut import vantage_rows
 
@@ -42,7 +42,7 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     if not any(node.without_quorum for node in nodes):
         return
     silent = [node.address for node in nodes if not node.without_quorum]
-    dead = f", {several(len(silent), 'server')} {'does' if len(silent) == 1 else 'do'} not respond" if silent else ""
+    dead = f", {several(len(silent), 'server')} {does(len(silent))} not respond" if silent else ""
     yield Finding(
         severity=Severity.CRITICAL,
         obj="zookeeper ensemble",

@@ -32,8 +32,8 @@ from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import RiskOfPartitions, Rows
 from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy
+from kfix.core.wording import per_topic
 from kfix_diagnostics._advice import runbook
-from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.prevention._prevention import (
     DEFAULTS_CODE,
     MIN_ISR,

@@ -27,9 +27,8 @@ from collections.abc import Iterator
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import RiskOfPartitions, Rows
 from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy
-from kfix.core.wording import several
+from kfix.core.wording import per_topic, several
 from kfix_diagnostics._advice import runbook
-from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.prevention._prevention import (
     MIN_ISR,
     NEVER_ALTER,

@@ -35,10 +35,9 @@ from kfix.core.derive.checks import RiskOfCluster, Rows
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTIONS_TOPIC
 from kfix.core.derive.elections import UNCLEAN
 from kfix.core.diagnosis.finding import Cause, Finding, Remedy, Severity
-from kfix.core.wording import brokers_named
+from kfix.core.wording import are, brokers_named
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, runbook, servers
 from kfix_diagnostics._bans import restart
-from kfix_diagnostics._words import are
 from kfix_diagnostics.prevention._prevention import (
     MIN_ISR,
     NEVER_ABOVE_RF,

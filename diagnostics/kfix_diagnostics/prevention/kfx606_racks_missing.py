@@ -28,10 +28,9 @@ from collections.abc import Iterator
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import RiskOfCluster, Rows
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.core.wording import brokers_named, some
+from kfix.core.wording import brokers_named, has, some
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._bans import restart
-from kfix_diagnostics._words import has
 
 
 @RiskOfCluster()

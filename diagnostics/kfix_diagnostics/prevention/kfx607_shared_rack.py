@@ -29,9 +29,8 @@ from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import RiskOfPartitions, Rows
 from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.core.wording import several
+from kfix.core.wording import per_topic, several
 from kfix_diagnostics._advice import runbook
-from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.prevention._prevention import NEVER_AT_ONCE, how_many, largest, tps_of, worst_rows
 
 

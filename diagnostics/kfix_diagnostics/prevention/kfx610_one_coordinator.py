@@ -30,9 +30,8 @@ from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import RiskOfCluster, Rows
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy
-from kfix.core.wording import brokers_named
+from kfix.core.wording import brokers_named, ids
 from kfix_diagnostics._advice import move_replicas, runbook
-from kfix_diagnostics._words import ids
 from kfix_diagnostics.prevention._prevention import OTHER_LEADERS, tps_of
 
 

@@ -28,8 +28,7 @@ from collections.abc import Iterator
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import RiskOfCluster, Rows
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy, Severity
-from kfix.core.wording import brokers_named, some
-from kfix_diagnostics._words import has
+from kfix.core.wording import brokers_named, has, some
 
 PER_BROKER = 4_000
 PER_CLUSTER = 200_000

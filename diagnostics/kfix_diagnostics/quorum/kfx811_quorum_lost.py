@@ -35,10 +35,9 @@ from kfix.core.derive.checks import ClusterCheck, Rows, Scope
 from kfix.core.derive.quorum import answering, majority, not_answering, quorum_lost
 from kfix.core.diagnosis.finding import Ban, Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.quorum import ControllerAnswer, QuorumView
-from kfix.core.wording import ago, several
+from kfix.core.wording import ago, are, does, several
 from kfix_diagnostics._advice import diagnose_again
 from kfix_diagnostics._bans import NO_CHANGES, no_start
-from kfix_diagnostics._words import are, does
 from kfix_diagnostics.quorum._controllers import applied_row, controller_rows, named
 
 

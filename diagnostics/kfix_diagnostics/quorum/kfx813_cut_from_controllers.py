@@ -42,10 +42,9 @@ from kfix.core.derive.quorum import absence
 from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, FactValue, Finding, Remedy, Severity
 from kfix.core.snapshot.quorum import QuorumView
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import ago, brokers_named, several
+from kfix.core.wording import ago, brokers_named, per_topic, several
 from kfix_diagnostics._bans import NO_CHANGES, NO_MOVES, no_restart, no_start, restart
 from kfix_diagnostics._evidence import live_row, log_end_row, view_rows
-from kfix_diagnostics._words import per_topic
 from kfix_diagnostics.quorum._controllers import applied_row, fenced_row, replica_rows
 
 _ROWS = 8
@@ -121,7 +120,8 @@ def _finding(old: OutdatedLeader, case: CaseFile, quorum: QuorumView, head: int)
     when = f" for {ago(old.gone)}" if old.gone is not None and old.gone >= 1 else ""
     text = f"has not received metadata{when}" if when else "does not receive metadata"
     if old.fetches:
-        text = f"fetches metadata, but does not apply it: it is {several(_missing(broker, quorum), 'record')} behind"
+        missing = quorum.high_watermark - 1 - quorum.applied(broker)
+        text = f"fetches metadata, but does not apply it: it is {several(missing, 'record')} behind"
     more = f"; it acts as a second leader of {per_topic(twice)}{_forecast(old)}" if twice else ""
     return Finding(
         severity=Severity.CRITICAL if twice else Severity.WARNING,
@@ -147,11 +147,6 @@ def _finding(old: OutdatedLeader, case: CaseFile, quorum: QuorumView, head: int)
         follows=() if head == broker else (f"KFX813:broker {head}",),
         lasted=old.gone if old.gone is not None else -1.0,
     )
-
-
-def _missing(broker: int, quorum: QuorumView) -> int:
-    """Returns how many committed records of the metadata log the broker has not applied."""
-    return quorum.high_watermark - 1 - quorum.applied(broker)
 
 
 def _forecast(old: OutdatedLeader) -> str:

@@ -36,11 +36,10 @@ from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Re
 from kfix.core.numbers import whole_number
 from kfix.core.snapshot.quorum import QuorumView
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import several
+from kfix.core.wording import are, has, per_topic, several, topics
 from kfix_diagnostics._advice import diagnose_again
 from kfix_diagnostics._bans import no_start, no_unclean_election, restart
 from kfix_diagnostics._evidence import live_row
-from kfix_diagnostics._words import has, per_topic, topics
 from kfix_diagnostics.leadership._unclean import allowed, set_to_false
 from kfix_diagnostics.quorum._controllers import applied_row, fenced_row, replica_rows
 
@@ -69,7 +68,7 @@ def _finding(broker: int, rows: Rows, case: CaseFile, quorum: QuorumView) -> Fin
     responds = "it responds" if broker in case.views else "kfix does not reach it"
     if quorum.follows(broker):
         responds = "it responds and follows the metadata" if broker in case.views else "it fetches the metadata"
-    effect = f": {several(holding, 'replica')} there {'is' if holding == 1 else 'are'} in no ISR" if holding else ""
+    effect = f": {several(holding, 'replica')} there {are(holding)} in no ISR" if holding else ""
     effect += f". {per_topic(held)} {has(topics(held))} no leader, and broker {broker} has all records" if held else ""
     return Finding(
         severity=Severity.INFO if calm else Severity.WARNING,

@@ -27,14 +27,13 @@ Sources
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.core.derive.quorum import Migration, Step, migration_of
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.core.wording import ago, brokers_named, several
-from kfix_diagnostics._words import are
+from kfix.core.wording import ago, are, brokers_named, has, several
 from kfix_diagnostics.quorum._controllers import controller_rows
 
 #: Seconds for which the KRaft controller may wait before it takes over, while every broker fetches from it.
@@ -94,7 +93,7 @@ def _summary(found: Migration, case: CaseFile) -> str:
 
 def _waiting(found: Migration) -> str:
     if found.waits_for:
-        return f"{brokers_named(found.waits_for)} {_have(found.waits_for)} not registered with the KRaft controller"
+        return f"{brokers_named(found.waits_for)} {has(len(found.waits_for))} not registered with the KRaft controller"
     if found.registered is None:
         return "no active KRaft controller answers, so which brokers have registered with it is unknown"
     unread = f", as far as kfix could read them; {brokers_named(found.unread)} did not report" if found.unread else ""
@@ -109,16 +108,12 @@ def _without(found: Migration) -> str:
     )
 
 
-def _have(brokers: Sequence[int]) -> str:
-    return "has" if len(brokers) == 1 else "have"
-
-
 def _cause(found: Migration) -> Cause:
     if found.step is not Step.WAITING:
         return Cause("the migration is under way, or was not finished", Confidence.CERTAIN)
     if found.absent:
         return Cause(
-            f"{brokers_named(found.absent)} {_have(found.absent)} replicas and {are(len(found.absent))} not alive: "
+            f"{brokers_named(found.absent)} {has(len(found.absent))} replicas and {are(len(found.absent))} not alive: "
             "the KRaft controller waits for every broker that has a replica"
         )
     if found.unprepared:

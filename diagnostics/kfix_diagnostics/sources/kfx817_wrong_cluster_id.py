@@ -34,10 +34,9 @@ from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
 from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy
-from kfix.core.wording import brokers_named
+from kfix.core.wording import are, brokers_named, were
 from kfix_diagnostics._advice import start
 from kfix_diagnostics._bans import starts
-from kfix_diagnostics._words import are
 
 
 @ClusterCheck(debounce=Debounce.NONE)
@@ -69,15 +68,11 @@ def _finding(cluster: str, addresses: list[str], case: CaseFile) -> Finding:
 def _cause(strayed: tuple[int, ...], case: CaseFile) -> Cause:
     if strayed:
         its = "an empty disk or with the settings" if len(strayed) == 1 else "empty disks or with the settings"
-        return Cause(f"{brokers_named(strayed)} {_was(strayed)} started with {its} of another cluster")
+        return Cause(f"{brokers_named(strayed)} {were(len(strayed))} started with {its} of another cluster")
     text = "the list of servers names two clusters, or the disk of a server was formatted with another cluster id"
     if unplaced := [b for b in case.dead if not case.address(b)]:
         text += f". {brokers_named(unplaced)} {are(len(unplaced))} missing here, and may have been started there"
     return Cause(text)
-
-
-def _was(brokers: tuple[int, ...]) -> str:
-    return "was" if len(brokers) == 1 else "were"
 
 
 def _remedies(strayed: tuple[int, ...], cluster: str, addresses: list[str], case: CaseFile) -> Iterator[Remedy]:

@@ -35,11 +35,11 @@ from kfix.core.derive.checks import PartitionCheck, Rows, Scope
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, FactValue, Finding, Remedy
 from kfix.core.snapshot.snapshot import PartitionState, TopicPartition
-from kfix.core.wording import brokers_named, several, some
+from kfix.core.wording import are, brokers_named, either, ids, per_topic, several, some
 from kfix_diagnostics._advice import NEVER_EDIT, runbook
 from kfix_diagnostics._bans import another_controller, no_election, no_restart
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, state_row, view_rows
-from kfix_diagnostics._words import MANY, are, either, ids, per_topic
+from kfix_diagnostics._words import MANY
 
 
 @PartitionCheck(

@@ -32,12 +32,11 @@ from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Rows, Scope
 from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.core.wording import ago, brokers_named, several
+from kfix.core.wording import ago, brokers_named, does, per_topic, several
 from kfix_diagnostics._advice import diagnose_again, runbook
 from kfix_diagnostics._bans import NO_MOVES, restart
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._words import does, per_topic
 
 #: Notifications are processed within milliseconds: a few may be in flight, this many are a backlog.
 BACKLOG = 10
@@ -137,11 +136,6 @@ def _two(case: CaseFile, recorded: int | None) -> Iterator[Finding]:
     )
 
 
-def _another(case: CaseFile) -> Iterator[Remedy]:
-    if not case.kraft:
-        yield runbook(case, "controller-reelect", "Force the election of another controller: it reads all state again")
-
-
 def _idle(case: CaseFile, controller: int, rows: Rows) -> Iterator[Finding]:
     signs = tuple(_signs(case, controller, rows))
     if not signs:
@@ -154,7 +148,7 @@ def _idle(case: CaseFile, controller: int, rows: Rows) -> Iterator[Finding]:
         evidence=signs,
         remedies=(
             diagnose_again(case, "Diagnose again: a busy controller catches up"),
-            *_another(case),
+            runbook(case, "controller-reelect", "Force the election of another controller: it reads all state again"),
             restart(f"Restart broker {controller} with a clean shutdown. Another takes over in seconds", controller),
         ),
         never=NEVER[:1],

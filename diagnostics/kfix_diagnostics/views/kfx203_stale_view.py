@@ -34,12 +34,11 @@ from kfix.core.derive.checks import ClusterCheck, Rows
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.diagnosis.finding import Blocked, Cause, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import brokers_named, several
+from kfix.core.wording import brokers_named, per_topic, several
 from kfix_diagnostics._bans import NO_MOVES, no_restart, restart
 from kfix_diagnostics._evidence import live_row, log_end_row, state_row, view_rows
 from kfix_diagnostics._explained import code_of, explained_by, outdated
 from kfix_diagnostics._unrecorded import is_served
-from kfix_diagnostics._words import per_topic
 
 
 @dataclass(slots=True)

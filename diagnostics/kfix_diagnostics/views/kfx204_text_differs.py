@@ -27,9 +27,8 @@ from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import several
+from kfix.core.wording import per_topic, several
 from kfix_diagnostics._advice import diagnose_again
-from kfix_diagnostics._words import per_topic
 
 _SHOWN = 5
 

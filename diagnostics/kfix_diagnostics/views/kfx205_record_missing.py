@@ -36,12 +36,11 @@ from kfix.core.derive.checks import Debounce, PartitionCheck, Rows, Scope
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.diagnosis.finding import Cause, ChangeKind, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import brokers_named, some
+from kfix.core.wording import are, brokers_named, ids, per_topic, some, them, topics
 from kfix_diagnostics._advice import blocked, runbook
 from kfix_diagnostics._bans import NO_OTHER_CONTROLLER, no_election, no_restart
 from kfix_diagnostics._evidence import assignment_row, live_row, view_rows
 from kfix_diagnostics._unrecorded import is_served
-from kfix_diagnostics._words import are, ids, per_topic, topics
 
 _CAUSE = Cause("something else has changed ZooKeeper: a person, a script, or a restored backup")
 
@@ -74,11 +73,11 @@ def _is_led(row: PartitionFacts, case: CaseFile) -> bool:
 def _served(rows: list[PartitionFacts], case: CaseFile) -> Finding:
     tps = [row.tp for row in rows]
     leaders = sorted({row.leader for row in rows})
-    them = _them(tps)
+    it, serving = them(len(tps)), brokers_named(b for tp in tps for b in case.views_of(tp))
     return Finding(
         obj="served without a record",
-        summary=f"{per_topic(tps)} {are(topics(tps))} not in ZooKeeper, and {_knowing(tps, case)} still serve {them}. "
-        f"Clients work until a leader fails ({brokers_named(leaders)}): then no leader is elected for {them} again",
+        summary=f"{per_topic(tps)} {are(topics(tps))} not in ZooKeeper, and {serving} still serve {it}. "
+        f"Clients work until a leader fails ({brokers_named(leaders)}): then no leader is elected for {it} again",
         cause=_CAUSE,
         evidence=_evidence(tps, case),
         remedies=(
@@ -95,7 +94,7 @@ def _leaderless(tps: list[TopicPartition], case: CaseFile) -> Finding:
     return Finding(
         severity=Severity.CRITICAL,
         obj="leaderless without a record",
-        summary=f"no broker leads {per_topic(tps)}, and ZooKeeper does not have {_them(tps)}: the "
+        summary=f"no broker leads {per_topic(tps)}, and ZooKeeper does not have {them(len(tps))}: the "
         "controller does not know of any, so no election follows",
         cause=_CAUSE,
         evidence=_evidence(tps, case),
@@ -148,16 +147,8 @@ def _restored(tps: list[TopicPartition], case: CaseFile) -> Iterator[Remedy]:
     yield runbook(case, "controller-reelect", "After that, have another controller elected: it reads what was restored")
 
 
-def _them(tps: list[TopicPartition]) -> str:
-    return "it" if len(tps) == 1 else "them"
-
-
 def _topics(tps: list[TopicPartition]) -> str:
     return some(sorted({tp.topic for tp in tps}), 5)
-
-
-def _knowing(tps: list[TopicPartition], case: CaseFile) -> str:
-    return brokers_named(sorted({b for tp in tps for b in case.views_of(tp)}))
 
 
 def _reported(tp: TopicPartition, case: CaseFile) -> tuple[int, ...]:

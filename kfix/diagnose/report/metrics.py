@@ -15,7 +15,7 @@ from typing import Final
 from kfix import __version__
 from kfix.core.diagnosis.finding import Diagnosis
 from kfix.diagnose.report.verdict import UNREAD, cut_short, exit_code, known_counts
-from kfix.front.exposition import Family, Sample, exposition
+from kfix.front.exposition import Family, exposition
 
 _LOOKED_AT: Final = {
     "partitions": "Number of partitions.",
@@ -42,6 +42,7 @@ def _families(diagnosis: Diagnosis) -> Iterator[Family]:
         return Family(f"kfix_diagnosis_{name}", text, [(label, value)])
 
     yield one("success", _SUCCESS, 1)
+    checks = Counter(f.code for f in diagnosis.counted() if f.code != UNREAD)
     about = {**label, "id": diagnosis.cluster, "kfix": __version__}
     yield Family("kfix_diagnosis_info", "The diagnosis that the metrics describe.", [(about, 1)])
     yield one("timestamp_seconds", "Time of the snapshot; alert on its age.", diagnosis.taken_at)
@@ -50,12 +51,13 @@ def _families(diagnosis: Diagnosis) -> Iterator[Family]:
     yield Family(
         "kfix_diagnosis_findings",
         "Findings by severity, consequences of other findings included.",
-        [*_by_severity(diagnosis, label)],
+        # Zeros as well, so that alerts resolve, but no zero that is a guess.
+        [({**label, "severity": severity.word}, n) for severity, n in known_counts(diagnosis).items() if n is not None],
     )
     yield Family(
         "kfix_diagnosis_check_findings",
         "Findings of one check, consequences of other findings included.",
-        [({**label, "code": code}, n) for code, n in _by_check(diagnosis)],
+        [({**label, "code": code}, n) for code, n in sorted(checks.items())],
     )
     if diagnosis.muted or not diagnosis.hidden.muted:
         yield one("muted_findings", "Findings that the inventory mutes; not counted otherwise.", len(diagnosis.muted))
@@ -67,14 +69,3 @@ def _families(diagnosis: Diagnosis) -> Iterator[Family]:
     for name, text in _LOOKED_AT.items():
         if name in diagnosis.looked_at:
             yield one(name, text, diagnosis.looked_at[name])
-
-
-def _by_severity(diagnosis: Diagnosis, label: dict[str, str]) -> Iterator[Sample]:
-    """Yields zeros as well, so that alerts resolve, but no zero that is a guess."""
-    for severity, n in known_counts(diagnosis).items():
-        if n is not None:
-            yield {**label, "severity": severity.word}, n
-
-
-def _by_check(diagnosis: Diagnosis) -> list[tuple[str, int]]:
-    return sorted(Counter(f.code for f in diagnosis.counted() if f.code != UNREAD).items())

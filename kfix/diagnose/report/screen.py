@@ -132,11 +132,7 @@ def _triage_lines(triage: Triage | None) -> Iterator[Line]:
     if triage.then:
         yield step_line(triage.then, "then")
     if triage.never:
-        yield Line(f"don't: {sentence(_forbidden(triage.never))}", hang=STEP)
-
-
-def _forbidden(never: str) -> str:
-    return never.removeprefix("Do not ")
+        yield Line(f"don't: {sentence(triage.never.removeprefix('Do not '))}", hang=STEP)
 
 
 def _first_step(head: Finding, every: Diagnosis) -> Remedy | None:

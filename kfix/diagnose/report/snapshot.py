@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from kfix.core.derive.vantage import Reach, reach_of
@@ -91,7 +91,7 @@ def traffic_lines(snapshot: Snapshot) -> Iterator[Line]:
         return
     names = _names(snapshot)
     rows = [(names.get(address, address), traffic) for address, traffic in snapshot.traffic.items()]
-    rows.append(("in all", _total(snapshot.traffic)))
+    rows.append(("in all", Traffic(*map(sum, zip(*snapshot.traffic.values(), strict=True)))))
     width = max(len("asked of"), *(len(name) for name, _ in rows))
     yield Line(f"{'asked of'.ljust(width)}{''.join(head.rjust(13) for head in _HEADS)}", verbatim=True)
     for name, traffic in rows:
@@ -107,10 +107,6 @@ def traffic_lines(snapshot: Snapshot) -> Iterator[Line]:
 def _names(snapshot: Snapshot) -> dict[str, str]:
     brokers = {str(address): f"broker {broker}, {address}" for broker, address in snapshot.addresses.items()}
     return {node.address: f"ZooKeeper {node.address}" for node in snapshot.ensemble} | brokers
-
-
-def _total(traffic: Mapping[str, Traffic]) -> Traffic:
-    return Traffic(*(sum(numbers) for numbers in zip(*traffic.values(), strict=True)))
 
 
 def described(snapshot: Snapshot) -> Lines:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kfix.core.diagnosis.finding import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS, Diagnosis, Severity
 from kfix.core.harmless import one_line
-from kfix.core.wording import several
+from kfix.core.wording import are, several
 
 if TYPE_CHECKING:
     from kfix.core.run import UnfinishedRun
@@ -41,7 +41,7 @@ def cut_short(diagnosis: Diagnosis) -> tuple[UnfinishedRun, ...]:
 def held_back(diagnosis: Diagnosis) -> str:
     """Returns why a diagnosis without an alarm is not healthy (findings that the inventory mutes), or ""."""
     number = len(diagnosis.muted)
-    return f"{several(number, 'finding')} {'is' if number == 1 else 'are'} muted" if number else ""
+    return f"{several(number, 'finding')} {are(number)} muted" if number else ""
 
 
 def counts(diagnosis: Diagnosis) -> dict[Severity, int]:

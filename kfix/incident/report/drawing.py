@@ -96,8 +96,9 @@ class Drawing:
         ]
 
     def snapshots(self) -> list[Bar]:
+        kinds = {"critical": "critical", "warning": "warning"}
         return [
-            self._bar(snapshot.at, snapshot.at, _severity(snapshot), "", self._snapshot(snapshot))
+            self._bar(snapshot.at, snapshot.at, kinds.get(snapshot.worst, "good"), "", self._snapshot(snapshot))
             for snapshot in self._report.snapshots
         ]
 
@@ -168,7 +169,11 @@ class Drawing:
         first = int(self._begin // step + 1)
         times = [n * step for n in range(first, int((self._begin + self._length) // step) + 1)][:9]
         texts = [self._clock.at(at).removesuffix(".0") for at in times]
-        return [_tick(self._x(at), text, n) for n, (at, text) in enumerate(zip(times, texts, strict=True))]
+        places = ((self._x(at), text) for at, text in zip(times, texts, strict=True))
+        return [
+            Tick(x, text, n % 2 == 1, "start" if x < 5 else "end" if x > 95 else "middle")
+            for n, (x, text) in enumerate(places)
+        ]
 
     def marks(self) -> list[Mark]:
         """Returns the key moments; labels that would overlap go to different rows."""
@@ -199,13 +204,5 @@ _STEPS: Final = (0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7
                  172_800, 604_800, 2_592_000)  # fmt: skip
 
 
-def _tick(x: float, text: str, n: int) -> Tick:
-    return Tick(x, text, n % 2 == 1, "start" if x < 5 else "end" if x > 95 else "middle")
-
-
 def _hatched(span: Span) -> str:
     return "same" if span.proof is SpanCertainty.SAME else ""
-
-
-def _severity(snapshot: SnapshotRow) -> str:
-    return {"critical": "critical", "warning": "warning"}.get(snapshot.worst, "good")

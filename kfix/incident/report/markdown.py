@@ -18,6 +18,7 @@ from kfix.incident.report.words import TimeFormat, day, headline, held, lane_nam
 #: Most rows of the timeline; the rest is counted. The page has the same limit.
 EVENTS: Final = 1000
 _TEXT: Final = 600
+_MARKS: Final = {"bad": "**!** ", "good": "**+** ", "act": "**>** "}
 
 
 def incident_markdown(report: IncidentReport) -> str:
@@ -113,7 +114,8 @@ def _events(report: IncidentReport, clock: TimeFormat) -> Iterator[str]:
     yield "| time | what | where | source |"
     yield "|---|---|---|---|"
     for row in shown:
-        yield f"| {clock.event(row)} | {_mark(row)}{_md(row.text)} | {_md(place(row))} | {_md(source(row))} |"
+        text = _MARKS.get(row.tone, "") + _md(row.text)
+        yield f"| {clock.event(row)} | {text} | {_md(place(row))} | {_md(source(row))} |"
     if left:
         yield f"\n{several(left, 'minor event')} left out; `--json` has all."
 
@@ -126,10 +128,6 @@ def chosen(events: tuple[EventRow, ...]) -> tuple[tuple[EventRow, ...], int]:
     room = EVENTS - len(loud)
     quiet = [e for e in events if e.tone == "plain"][:room]
     return tuple(sorted((*loud, *quiet), key=lambda e: e.at)), len(events) - len(loud) - len(quiet)
-
-
-def _mark(row: EventRow) -> str:
-    return {"bad": "**!** ", "good": "**+** ", "act": "**>** "}.get(row.tone, "")
 
 
 def place(row: EventRow) -> str:

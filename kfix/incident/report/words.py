@@ -9,7 +9,7 @@ from typing import Final
 
 from kfix.core.events import Span, SpanCertainty
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import brokers_named, several, some
+from kfix.core.wording import brokers_named, several, some, were
 from kfix.incident.model import CauseRow, EventRow, IncidentReport, Moment, Summary
 
 UNKNOWN: Final = "unknown"
@@ -183,7 +183,7 @@ def headline(report: IncidentReport) -> str:
 def _blocked(summary: Summary) -> str:
     count, shown = len(summary.groups), some(summary.groups, 3)
     others = " (possibly others)" if summary.others_unknown else ""
-    return f"Consumer group{'' if count == 1 else 's'} {shown}{others} {'was' if count == 1 else 'were'} blocked"
+    return f"Consumer group{'' if count == 1 else 's'} {shown}{others} {were(count)} blocked"
 
 
 def _leaderless(report: IncidentReport) -> str:

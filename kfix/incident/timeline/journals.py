@@ -111,7 +111,7 @@ def run_row(records: tuple[Record, ...], run: str, notes: tuple[str, ...], plan:
             f"{r.get('step')}: {'approved' if r.get('passed') else 'declined'} by {_who(r)} ({r.get('answer')})"
             for r in answers
         ),
-        changed=tuple(map(str, (end or {}).get("changed", ()))) or tuple(_changed(records)),
+        changed=tuple(map(str, (end or {}).get("changed", ()))) or tuple(f"{r.get('step')}" for r in _sent(records)),
         proof=_proof(records),
         notes=(*notes, *clock_notes(records)),
         stakes=() if plan is None else tuple(_stakes(records, plan)),
@@ -119,19 +119,17 @@ def run_row(records: tuple[Record, ...], run: str, notes: tuple[str, ...], plan:
 
 
 def _stakes(records: Iterable[Record], plan: Plan) -> Iterator[tuple[str, bool]]:
-    """Yields the possible loss that the plan states for each step that was sent, and whether it is a number.
-
-    A step whose response was lost counts as sent.
-    """
-    sent = {r.get("step") for r in records if r["type"] == "step.result" and r.get("changed") is not False}
+    """Yields the possible loss that the plan states for each step that was sent, and whether it is a number."""
+    sent = {r.get("step") for r in _sent(records)}
     for step in plan.steps:
         if step.id in sent and not step.estimate.max_loss.startswith("none"):
             most = step.args.get("lost_at_most")
             yield f"{step.id}: {step.estimate.max_loss}", isinstance(most, int) and most >= 0
 
 
-def _changed(records: Iterable[Record]) -> Iterator[str]:
-    return (f"{r.get('step')}" for r in records if r["type"] == "step.result" and r.get("changed") is not False)
+def _sent(records: Iterable[Record]) -> Iterator[Record]:
+    """Yields the results of steps that were sent; one whose response was lost counts as sent."""
+    return (r for r in records if r["type"] == "step.result" and r.get("changed") is not False)
 
 
 def _proof(records: Iterable[Record]) -> str:

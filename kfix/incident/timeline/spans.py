@@ -10,7 +10,6 @@ from typing import Final
 from kfix.core.derive.grouping import grouped
 from kfix.core.derive.record import record_of
 from kfix.core.events import ABSENT, Lane, Observation, Span, SpanCertainty, changes_over
-from kfix.core.snapshot.record import ClusterRecord
 from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
 from kfix.incident.model import Leaderless, Picture
 from kfix.incident.timeline.when import SKEW, stamped, states
@@ -35,7 +34,8 @@ class Tracks:
         record = record_of(snapshot)
         if record is None:
             return
-        for broker in record.registrations.keys() | self.brokers.keys() | _assigned(record):
+        assigned = {broker for each in record.assignments.values() for broker in each.replicas}
+        for broker in record.registrations.keys() | self.brokers.keys() | assigned:
             mine = record.registrations.get(broker)
             seen = self.brokers.setdefault(broker, [])
             if mine is None:
@@ -87,10 +87,6 @@ def _add(seen: list[Observation], observation: Observation) -> None:
         seen[-1] = last._replace(until=observation.at)
     else:
         seen.append(observation)
-
-
-def _assigned(record: ClusterRecord) -> set[int]:
-    return {broker for each in record.assignments.values() for broker in each.replicas}
 
 
 # Builds spans from observations: between two observations, only a proved state is drawn as known.

@@ -1,7 +1,7 @@
 """The words that findings share."""
 
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix_diagnostics._words import per_topic
+from kfix.core.wording import per_topic
 
 
 def test_topics_that_are_not_named_are_counted_with_all_their_partitions() -> None:
