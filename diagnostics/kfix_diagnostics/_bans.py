@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -36,50 +36,31 @@ NO_CHANGES: Final = Ban((*NO_MOVES.changes, ChangeKind.RESTART))
 NOTHING_AT_ALL: Final = Ban((*NO_CHANGES.changes, ChangeKind.START))
 
 
-def no_election(tps: Iterable[TopicPartition]) -> Ban:
-    return Ban((ChangeKind.ELECTION, ChangeKind.UNCLEAN_ELECTION), frozenset(tps))
+def _of_partitions(*changes: ChangeKind) -> Callable[[Iterable[TopicPartition]], Ban]:
+    return lambda tps: Ban(changes, frozenset(tps))
 
 
-def no_unclean_election(tps: Iterable[TopicPartition]) -> Ban:
-    return Ban((ChangeKind.UNCLEAN_ELECTION,), frozenset(tps))
+def _of_brokers(*changes: ChangeKind) -> Callable[[Iterable[int]], Ban]:
+    return lambda brokers: Ban(changes, brokers=frozenset(brokers))
 
 
-def no_restart(brokers: Iterable[int]) -> Ban:
-    return Ban((ChangeKind.RESTART,), brokers=frozenset(brokers))
+def _known_to(change: ChangeKind) -> Callable[[Remedy, Iterable[int]], Remedy]:
+    """Returns what adds to a remedy that it makes this change to some brokers."""
+    return lambda remedy, brokers: replace(remedy, changes=(*remedy.changes, change), brokers=tuple(brokers))
 
 
-def no_start(brokers: Iterable[int]) -> Ban:
-    return Ban((ChangeKind.START,), brokers=frozenset(brokers))
+no_election = _of_partitions(ChangeKind.ELECTION, ChangeKind.UNCLEAN_ELECTION)
+no_unclean_election = _of_partitions(ChangeKind.UNCLEAN_ELECTION)
+#: The replicas of these partitions have to stay where they are; then, those of these brokers.
+no_move_of, no_move = _of_partitions(ChangeKind.REASSIGNMENT), _of_brokers(ChangeKind.REASSIGNMENT)
+no_restart, no_start = _of_brokers(ChangeKind.RESTART), _of_brokers(ChangeKind.START)
+#: None of these brokers may register: neither by a restart nor because it is repaired.
+no_registration = _of_brokers(ChangeKind.RESTART, ChangeKind.REGISTRATION)
 
-
-def no_registration(brokers: Iterable[int]) -> Ban:
-    """None of these brokers may register: neither by a restart nor because it is repaired."""
-    return Ban((ChangeKind.RESTART, ChangeKind.REGISTRATION), brokers=frozenset(brokers))
-
-
-def starts(remedy: Remedy, brokers: Iterable[int]) -> Remedy:
-    """Returns a remedy that is known to start these brokers."""
-    return replace(remedy, changes=(*remedy.changes, ChangeKind.START), brokers=tuple(brokers))
-
-
-def registers(remedy: Remedy, brokers: Iterable[int]) -> Remedy:
-    """Returns a remedy after which these brokers, which run, register again."""
-    return replace(remedy, changes=(*remedy.changes, ChangeKind.REGISTRATION), brokers=tuple(brokers))
-
-
-def no_move(brokers: Iterable[int]) -> Ban:
-    """Their replicas have to stay where they are."""
-    return Ban((ChangeKind.REASSIGNMENT,), brokers=frozenset(brokers))
-
-
-def no_move_of(tps: Iterable[TopicPartition]) -> Ban:
-    """The replicas of these partitions have to stay where they are."""
-    return Ban((ChangeKind.REASSIGNMENT,), frozenset(tps))
-
-
-def moves_from(remedy: Remedy, brokers: Iterable[int]) -> Remedy:
-    """Returns a remedy that is known to move the replicas of these brokers."""
-    return replace(remedy, changes=(*remedy.changes, ChangeKind.REASSIGNMENT), brokers=tuple(brokers))
+#: A remedy that is known to start these brokers, after which they, which run, register again, or that moves their
+#: replicas.
+starts, registers = _known_to(ChangeKind.START), _known_to(ChangeKind.REGISTRATION)
+moves_from = _known_to(ChangeKind.REASSIGNMENT)
 
 
 def moves(text: str) -> Remedy:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
@@ -61,6 +61,13 @@ def assignment_row(case: CaseFile, tp: TopicPartition) -> Iterator[Evidence]:
     assignment = case.assignment(tp)
     if assignment.replicas:
         yield Evidence("assignment", str(tp), f"replicas {ids(assignment.replicas)}")
+
+
+def rows_of(
+    case: CaseFile, tps: Iterable[TopicPartition], *kinds: Callable[[CaseFile, TopicPartition], Iterable[Evidence]]
+) -> Iterator[Evidence]:
+    """Yields the rows of these kinds about each partition."""
+    return (row for tp in tps for kind in kinds for row in kind(case, tp))
 
 
 def partition_rows(case: CaseFile, tp: TopicPartition) -> tuple[Evidence, ...]:

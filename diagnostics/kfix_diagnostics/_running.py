@@ -5,12 +5,13 @@ On KRaft they are fenced (KFX814, KFX813), with ZooKeeper they are not registere
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.diagnosis.finding import Remedy
 from kfix.core.wording import are, brokers_named
-from kfix_diagnostics._bans import registers
+from kfix_diagnostics._advice import start
+from kfix_diagnostics._bans import registers, starts
 from kfix_diagnostics._explained import see_shut_out
 
 #: In the errors of connections (kfix/core/endpoint.py): nothing answers at the address, so no process hangs there.
@@ -51,6 +52,15 @@ def find_out_why(brokers: Sequence[int], case: CaseFile, then: str = "") -> Reme
     where = f": {see_shut_out(brokers, case)}" if known else ""
     text = f"Find out why {brokers_named(brokers)} {are(len(brokers))} {_how(case)}{where}"
     return registers(Remedy(f"{text}. {then}" if then else text), brokers)
+
+
+def bring_up(brokers: Sequence[int], case: CaseFile, then: str) -> Iterator[Remedy]:
+    """Yields what brings back brokers that are missing: those that run are repaired, the others started."""
+    up = running(brokers, case)
+    if up:
+        yield find_out_why(up, case, then)
+    if down := tuple(broker for broker in brokers if broker not in up):
+        yield starts(Remedy(f"{start(down, case)}. {then}"), down)
 
 
 def _how(case: CaseFile) -> str:

@@ -31,8 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Rows
+from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows
 from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import Rows
+from kfix.core.derive.checks import CaseFile, Rows
 from kfix.core.derive.coordinator import INTERNAL_TOPICS
 from kfix.core.derive.grouping import grouped
 from kfix.core.derive.partition_facts import PartitionFacts

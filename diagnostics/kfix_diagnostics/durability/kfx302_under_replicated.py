@@ -28,8 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.core.derive.checks import CaseFile, Debounce, PartitionCheck, Rows
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.derive.predicate import UNDER_REPLICATED
 from kfix.core.diagnosis.finding import Finding, Remedy, Severity

@@ -31,8 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.core.derive.checks import CaseFile, Debounce, PartitionCheck, Rows
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTIONS_TOPIC
 from kfix.core.derive.predicate import UNDER_MIN_ISR
 from kfix.core.diagnosis.finding import Blocked, Evidence, Finding, Remedy, Severity

@@ -27,8 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.checks import CaseFile, ClusterCheck, Debounce, Rows
 from kfix.core.derive.grouping import grouped
 from kfix.core.derive.moves import Lag, Pace
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy, Severity

@@ -30,8 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Rows
+from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows
 from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Blocked, Evidence, Finding, Severity
 from kfix.core.snapshot.snapshot import LoggedGroup, OffsetsLog, OpenTransaction

@@ -36,8 +36,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.checks import CaseFile, ClusterCheck, Debounce, Rows
 from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.group_reading import REBALANCING, GroupMember, GroupReading, advanced, awaited, by_group
 from kfix.core.snapshot.snapshot import Group

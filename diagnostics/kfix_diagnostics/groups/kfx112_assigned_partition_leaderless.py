@@ -24,15 +24,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Rows, Scope
+from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows, Scope
 from kfix.core.derive.predicate import LEADERLESS
 from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Finding, Remedy, Severity
 from kfix.core.snapshot.group_reading import by_group
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import has, per_topic, several
 from kfix_diagnostics._advice import diagnose_again
-from kfix_diagnostics._evidence import view_rows
+from kfix_diagnostics._evidence import rows_of, view_rows
 
 _SHOWN = 3
 #: The findings that say why a partition has no leader.
@@ -55,7 +54,7 @@ def _stuck(group: str, tps: tuple[TopicPartition, ...], case: CaseFile) -> Findi
         summary=f"{several(len(tps), 'partition')} of group {group} {has(len(tps))} no leader, so the group gets no "
         f"records from {per_topic(tps)}, and no error",
         cause=Cause("no replica leads these partitions; the finding of each partition shows why", Confidence.CERTAIN),
-        evidence=tuple(row for tp in tps[:_SHOWN] for row in view_rows(case, tp)),
+        evidence=tuple(rows_of(case, tps[:_SHOWN], view_rows)),
         blocked=Blocked(groups=(group,)),
         remedies=(
             Remedy(

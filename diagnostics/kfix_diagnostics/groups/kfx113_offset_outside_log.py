@@ -27,8 +27,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Rows
+from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows
 from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.group_reading import EMPTY, SHARE_GROUP, GroupPartition, GroupReading, by_group
 from kfix.core.snapshot.snapshot import TopicPartition

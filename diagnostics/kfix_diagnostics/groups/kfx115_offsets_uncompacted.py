@@ -36,8 +36,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import RiskOfCluster, Rows
+from kfix.core.derive.checks import CaseFile, RiskOfCluster, Rows
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, SECONDS
 from kfix.core.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy
 from kfix.core.numbers import whole_number

@@ -33,8 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows
+from kfix.core.derive.checks import CaseFile, ClusterCheck, Debounce, Rows
 from kfix.core.diagnosis.finding import Blocked, Evidence, Finding, Severity
 from kfix.core.snapshot.group_reading import SHARE_GROUP, GroupPartition, GroupReading, by_group
 from kfix.core.snapshot.snapshot import TopicPartition

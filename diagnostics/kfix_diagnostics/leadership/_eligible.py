@@ -5,8 +5,7 @@ Of the others it may be unknown (`_eligible_unread`).
 
 from __future__ import annotations
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import Rows
+from kfix.core.derive.checks import CaseFile, Rows
 from kfix.core.snapshot.quorum import EligibleLeaders
 from kfix.core.snapshot.snapshot import TopicPartition
 

@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import Rows
+from kfix.core.derive.checks import CaseFile, Rows
 from kfix.core.derive.elections import UNCLEAN
-from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Cause, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import are, brokers_named, has, per_topic, topics
 from kfix_diagnostics._advice import NEVER_SET_MIN_ISR, NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, start
 from kfix_diagnostics._bans import no_unclean_election, starts
-from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, view_rows
+from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, rows_of, view_rows
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running_and_dead, runs_but
 from kfix_diagnostics.leadership._eligible import not_read
@@ -51,7 +50,7 @@ def _finding(tps: list[TopicPartition], case: CaseFile, setting: str) -> Finding
         summary=f"{per_topic(tps)} {has(topics(tps))} no leader: the ISR is empty, and it was not read which replicas "
         f"may lead without a loss. {_who(dead, up, replicas, case)}",
         cause=Cause("the ISR shrank below min.insync.replicas, and then the last in-sync replica left"),
-        evidence=(*(row for tp in tps[:_SHOWN] for row in _rows(tp, case)), *live_row(case)),
+        evidence=(*rows_of(case, tps[:_SHOWN], view_rows, assignment_row, log_end_row), *live_row(case)),
         blocked=blocked(case, tps),
         remedies=tuple(_remedies(dead, up, tps, case, trapped=trapped)),
         never=tuple(_never(dead, trapped=trapped)),
@@ -72,12 +71,6 @@ def _who(dead: tuple[int, ...], up: tuple[int, ...], replicas: list[int], case: 
     found += [f"{brokers_named(dead)} {are(len(dead))} dead"] if dead else []
     text = "; ".join(found) or f"{brokers_named(replicas)} {are(len(replicas))} alive"
     return text[:1].upper() + text[1:]
-
-
-def _rows(tp: TopicPartition, case: CaseFile) -> Iterator[Evidence]:
-    yield from view_rows(case, tp)
-    yield from assignment_row(case, tp)
-    yield from log_end_row(case, tp)
 
 
 def _remedies(

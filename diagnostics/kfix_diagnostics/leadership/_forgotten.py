@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import Rows
+from kfix.core.derive.checks import CaseFile, Rows
 from kfix.core.derive.elections import UNCLEAN
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import are, brokers_named, has, per_topic, several, topics
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, start
 from kfix_diagnostics._bans import no_unclean_election, starts
-from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, view_rows
+from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, rows_of, view_rows
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running_and_dead, runs_but
 from kfix_diagnostics.leadership._unclean import (
@@ -55,7 +54,10 @@ def _finding(code: str, tps: list[TopicPartition], case: CaseFile) -> Finding:
             "Kafka forgot the eligible replicas, as it does when min.insync.replicas is set on the topic, or "
             "eligible.leader.replicas.version is lowered"
         ),
-        evidence=(*(row for tp in tps[:_SHOWN] for row in _rows(tp, case)), *live_row(case)),
+        evidence=(
+            *rows_of(case, tps[:_SHOWN], _eligible_row, view_rows, assignment_row, log_end_row),
+            *live_row(case),
+        ),
         blocked=blocked(case, tps),
         remedies=tuple(_remedies(tps, dead, up, case)),
         never=(
@@ -108,11 +110,8 @@ def _states(alive: Sequence[int], dead: Sequence[int], up: Sequence[int], case: 
     return text[:1].upper() + text[1:]
 
 
-def _rows(tp: TopicPartition, case: CaseFile) -> Iterator[Evidence]:
+def _eligible_row(_: CaseFile, tp: TopicPartition) -> Iterator[Evidence]:
     yield Evidence("DescribeTopicPartitions", str(tp), "no leader, ISR [], eligible [], last known leader []")
-    yield from view_rows(case, tp)
-    yield from assignment_row(case, tp)
-    yield from log_end_row(case, tp)
 
 
 def _remedies(tps: list[TopicPartition], dead: Sequence[int], up: Sequence[int], case: CaseFile) -> Iterator[Remedy]:

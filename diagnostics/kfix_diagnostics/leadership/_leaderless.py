@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import Rows
+from kfix.core.derive.checks import CaseFile, Rows
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.diagnosis.finding import (
     Ban,

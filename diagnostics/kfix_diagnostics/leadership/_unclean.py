@@ -11,8 +11,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import Rows
+from kfix.core.derive.checks import CaseFile, Rows
 from kfix.core.derive.elections import UNCLEAN
 from kfix.core.derive.grouping import grouped
 from kfix.core.derive.partition_facts import PartitionFacts

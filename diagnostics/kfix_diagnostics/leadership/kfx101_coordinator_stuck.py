@@ -34,8 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import PartitionCheck, Rows
+from kfix.core.derive.checks import CaseFile, PartitionCheck, Rows
 from kfix.core.diagnosis.finding import Finding, Severity
 from kfix_diagnostics.leadership import _leaderless
 

@@ -37,14 +37,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import PartitionCheck, Rows
-from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.derive.checks import CaseFile, PartitionCheck, Rows
+from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import are, brokers_named, continued, has, ids, per_topic, several, topics
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, runbook, save_from_disk
 from kfix_diagnostics._bans import starts, unclean_election
-from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, state_row, view_rows
+from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, rows_of, state_row, view_rows
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._running import find_out_why, running, runs_but
 from kfix_diagnostics._words import left_ago, start_any
@@ -87,7 +86,10 @@ def _gone(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Fi
         summary=f"{per_topic(tps)} {has(topics(tps))} no leader: {state}. "
         f"{brokers_named(alive).capitalize()} {are(len(alive))} alive, but out of sync",
         cause=_cause(isr, case),
-        evidence=_evidence(tps, case),
+        evidence=(
+            *rows_of(case, tps[:SHOWN], state_row, view_rows, assignment_row, log_end_row),
+            *live_row(case),
+        ),
         blocked=blocked(case, tps),
         remedies=tuple(_remedies(isr, tps, case)),
         never=(
@@ -112,13 +114,6 @@ def _cause(isr: tuple[int, ...], case: CaseFile) -> Cause:
         return Cause(f"the ISR had shrunk to {ids(isr)}, and {runs_but(up, case)}", Confidence.CERTAIN)
     when = left_ago(isr, case)
     return Cause(f"the ISR had shrunk to {ids(isr)} before {brokers_named(isr)} left{when}", Confidence.CERTAIN)
-
-
-def _evidence(tps: list[TopicPartition], case: CaseFile) -> tuple[Evidence, ...]:
-    found: list[Evidence] = []
-    for tp in tps[:SHOWN]:
-        found += [*state_row(case, tp), *view_rows(case, tp), *assignment_row(case, tp), *log_end_row(case, tp)]
-    return (*found, *live_row(case))
 
 
 def _remedies(isr: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -> Iterator[Remedy]:

@@ -30,8 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import PartitionCheck, Rows
+from kfix.core.derive.checks import CaseFile, PartitionCheck, Rows
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition

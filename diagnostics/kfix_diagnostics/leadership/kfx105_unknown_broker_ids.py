@@ -29,8 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import PartitionCheck, Rows
+from kfix.core.derive.checks import CaseFile, PartitionCheck, Rows
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.wording import brokers_named, either, has, per_topic, several, topics, were
 from kfix_diagnostics._advice import blocked, runbook

@@ -27,8 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import PartitionCheck, Rows
+from kfix.core.derive.checks import CaseFile, PartitionCheck, Rows
 from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition

@@ -32,8 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import PartitionCheck, Rows, Scope
+from kfix.core.derive.checks import CaseFile, PartitionCheck, Rows, Scope
 from kfix.core.derive.elections import UNCLEAN
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.quorum import EligibleLeaders
@@ -41,7 +40,7 @@ from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import are, brokers_named, continued, has, ids, per_topic, topics, waits
 from kfix_diagnostics._advice import NEVER_SET_MIN_ISR, NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, runbook, start
 from kfix_diagnostics._bans import starts
-from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row
+from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, rows_of
 from kfix_diagnostics._explained import explained_by
 from kfix_diagnostics._failed_dirs import waits_for_disk
 from kfix_diagnostics._running import find_out_why, running, runs_but, which_runs
@@ -152,7 +151,10 @@ def _waits(eligible: EligibleLeaders, tps: list[TopicPartition], case: CaseFile)
         about=f"eligible {ids(eligible.replicas)}, last known leader {ids(eligible.last_known)}",
         summary=_summary(wanted, tps, case),
         cause=_cause(wanted, tps, case),
-        evidence=tuple(row for tp in tps[:_SHOWN] for row in _rows(tp, case)) + tuple(live_row(case)),
+        evidence=(
+            *rows_of(case, tps[:_SHOWN], _eligible_row, assignment_row, log_end_row),
+            *live_row(case),
+        ),
         blocked=blocked(case, tps),
         remedies=tuple(_remedies(eligible, wanted, tps, case)),
         never=(
@@ -212,13 +214,11 @@ def _cause(wanted: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -
     return Cause(f"the ISR shrank below min.insync.replicas, and then {brokers_named(wanted)} left{when}")
 
 
-def _rows(tp: TopicPartition, case: CaseFile) -> Iterator[Evidence]:
+def _eligible_row(case: CaseFile, tp: TopicPartition) -> Iterator[Evidence]:
     eligible = waits_for(tp, case)
     if eligible is not None:
         said = f"no leader, ISR [], eligible {ids(eligible.replicas)}, last known leader {ids(eligible.last_known)}"
         yield Evidence("DescribeTopicPartitions", str(tp), said)
-    yield from assignment_row(case, tp)
-    yield from log_end_row(case, tp)
 
 
 def _remedies(

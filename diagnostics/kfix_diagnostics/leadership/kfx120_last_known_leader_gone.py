@@ -29,8 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import PartitionCheck, Rows, Scope
+from kfix.core.derive.checks import CaseFile, PartitionCheck, Rows, Scope
 from kfix.core.derive.grouping import grouped
 from kfix.core.derive.predicate import LEADERLESS
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy, Severity
@@ -38,7 +37,7 @@ from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import brokers_named, per_topic
 from kfix_diagnostics._advice import blocked, diagnose_again, servers
 from kfix_diagnostics._bans import no_move, no_start
-from kfix_diagnostics._evidence import assignment_row, live_row
+from kfix_diagnostics._evidence import assignment_row, live_row, rows_of
 from kfix_diagnostics.leadership._eligible import strayed, waits_for
 
 _FEATURE = "eligible.leader.replicas.version"
@@ -65,7 +64,7 @@ def _gone(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile, 
         cause=Cause(
             "a reassignment was cancelled while its original replicas were dead and unclean elections were allowed"
         ),
-        evidence=(*(row for tp in tps[:3] for row in _rows(tp, case)), *live_row(case)),
+        evidence=(*rows_of(case, tps[:3], _eligible_row, assignment_row), *live_row(case)),
         blocked=blocked(case, tps),
         remedies=tuple(_remedies(kept, tps, case, waiting=waiting)),
         never=(
@@ -78,10 +77,9 @@ def _gone(replicas: tuple[int, ...], tps: list[TopicPartition], case: CaseFile, 
     )
 
 
-def _rows(tp: TopicPartition, case: CaseFile) -> Iterator[Evidence]:
+def _eligible_row(case: CaseFile, tp: TopicPartition) -> Iterator[Evidence]:
     said = f"no leader; last known leader {', '.join(map(str, strayed(tp, case)))}, which is no replica"
     yield Evidence("DescribeTopicPartitions", str(tp), said)
-    yield from assignment_row(case, tp)
 
 
 def _remedies(kept: str, tps: list[TopicPartition], case: CaseFile, *, waiting: bool) -> Iterator[Remedy]:

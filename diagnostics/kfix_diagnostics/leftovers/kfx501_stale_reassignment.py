@@ -30,17 +30,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import Debounce, PartitionCheck, Rows
+from kfix.core.derive.checks import CaseFile, Debounce, PartitionCheck, Rows
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import are, at_least, brokers_named, has, ids, per_topic, several
-from kfix_diagnostics._advice import runbook, start
-from kfix_diagnostics._bans import starts
+from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._evidence import live_row, state_row
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._running import find_out_why, running, which_runs
+from kfix_diagnostics._running import bring_up, running, which_runs
 from kfix_diagnostics.leftovers._cancel import origin_in_sync
 
 #: Seconds without a record after which a reassignment stands still, and after which it does although others progress.
@@ -142,11 +140,7 @@ def _rows(row: PartitionFacts, case: CaseFile) -> Iterator[Evidence]:
 
 def _remedies(dead: tuple[int, ...], tps: tuple[TopicPartition, ...], case: CaseFile) -> Iterator[Remedy]:
     if dead:
-        up, then = running(dead, case), "The reassignment then continues by itself"
-        if up:
-            yield find_out_why(up, case, then)
-        if down := tuple(broker for broker in dead if broker not in up):
-            yield starts(Remedy(f"{start(down, case)}. {then}"), down)
+        yield from bring_up(dead, case, "The reassignment then continues by itself")
         safe = [tp for tp in tps if origin_in_sync(tp, case)]
         if safe:
             which = "it" if len(safe) == len(tps) else per_topic(safe)

@@ -23,16 +23,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import Debounce, PartitionCheck, Rows, Scope
+from kfix.core.derive.checks import CaseFile, Debounce, PartitionCheck, Rows, Scope
 from kfix.core.derive.grouping import grouped
-from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
 from kfix.core.wording import brokers_named, several
-from kfix_diagnostics._advice import start
-from kfix_diagnostics._bans import starts
 from kfix_diagnostics._evidence import live_row
 from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._running import find_out_why, running, which_runs
+from kfix_diagnostics._running import bring_up, running, which_runs
 
 
 @PartitionCheck(
@@ -51,17 +48,9 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
             f"{several(len(found), 'partition')} there cannot be deleted",
             cause=Cause("a deletion completes only when every replica has confirmed it", Confidence.CERTAIN),
             evidence=(Evidence(case.zookeeper_name, f"/admin/delete_topics/{topic}", "exists"), *live_row(case)),
-            remedies=tuple(_remedies(dead, case)),
+            remedies=tuple(bring_up(dead, case, "The deletion then completes by itself")),
             never=("Do not remove znodes or log directories by hand",),
             partitions=tuple(row.tp for row in found),
             follows=explained_by(dead, case),
             headline=f"the deletion of {topic} waits for {brokers_named(dead)}" if case.calm(dead) else "",
         )
-
-
-def _remedies(dead: tuple[int, ...], case: CaseFile) -> Iterator[Remedy]:
-    up, then = running(dead, case), "The deletion then completes by itself"
-    if up:
-        yield find_out_why(up, case, then)
-    if down := tuple(broker for broker in dead if broker not in up):
-        yield starts(Remedy(f"{start(down, case)}. {then}"), down)

@@ -26,8 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Rows
+from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Severity
 from kfix.core.numbers import whole_number
 from kfix.core.wording import brokers_named, size_text, some

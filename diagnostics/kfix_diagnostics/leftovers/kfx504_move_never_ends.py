@@ -29,8 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import Debounce, PartitionCheck, Rows, Scope
+from kfix.core.derive.checks import CaseFile, Debounce, PartitionCheck, Rows, Scope
 from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy
 from kfix.core.snapshot.snapshot import Assignment, TopicPartition

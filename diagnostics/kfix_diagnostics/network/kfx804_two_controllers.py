@@ -24,8 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Rows
+from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows
 from kfix.core.derive.cuts import CutKind
 from kfix.core.diagnosis.finding import Finding, Severity
 from kfix_diagnostics.network._cut import isolated

@@ -27,8 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import RiskOfPartitions, Rows
+from kfix.core.derive.checks import CaseFile, RiskOfPartitions, Rows
 from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy
 from kfix.core.wording import has, per_topic, several
 from kfix_diagnostics._advice import runbook

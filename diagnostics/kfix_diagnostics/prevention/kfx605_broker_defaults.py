@@ -30,8 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import RiskOfCluster, Rows
+from kfix.core.derive.checks import CaseFile, RiskOfCluster, Rows
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTIONS_TOPIC
 from kfix.core.derive.elections import UNCLEAN
 from kfix.core.diagnosis.finding import Cause, Finding, Remedy, Severity

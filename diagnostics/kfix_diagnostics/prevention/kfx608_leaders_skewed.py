@@ -26,8 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import RiskOfCluster, Rows
+from kfix.core.derive.checks import CaseFile, RiskOfCluster, Rows
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy
 from kfix.core.wording import brokers_named, several

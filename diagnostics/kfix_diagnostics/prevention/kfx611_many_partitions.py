@@ -25,8 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import RiskOfCluster, Rows
+from kfix.core.derive.checks import CaseFile, RiskOfCluster, Rows
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.wording import brokers_named, has, some
 

@@ -29,8 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import RiskOfCluster, Rows, Scope
+from kfix.core.derive.checks import CaseFile, RiskOfCluster, Rows, Scope
 from kfix.core.diagnosis.finding import Cause, Confidence, Finding
 from kfix.core.wording import brokers_named
 from kfix_diagnostics._bans import restart

@@ -27,8 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import RiskOfCluster, Rows, Scope
+from kfix.core.derive.checks import CaseFile, RiskOfCluster, Rows, Scope
 from kfix.core.derive.versions import Line, line_of
 from kfix.core.diagnosis.finding import Cause, Finding, Severity
 from kfix.core.snapshot.snapshot import NEWEST_PROTOCOL, PROTOCOL

@@ -28,8 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import RiskOfCluster, Rows, Scope
+from kfix.core.derive.checks import CaseFile, RiskOfCluster, Rows, Scope
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.quorum import ELR_FEATURE, METADATA_FEATURE, QuorumView
 from kfix.core.wording import brokers_named

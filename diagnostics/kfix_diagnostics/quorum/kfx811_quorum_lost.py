@@ -30,8 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Rows, Scope
+from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows, Scope
 from kfix.core.derive.quorum import answering, majority, not_answering, quorum_lost
 from kfix.core.diagnosis.finding import Ban, Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.quorum import ControllerAnswer, QuorumView

@@ -27,8 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Rows, Scope
+from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows, Scope
 from kfix.core.derive.quorum import majority
 from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
 from kfix.core.snapshot.quorum import ControllerAnswer, QuorumReplica, QuorumView

@@ -35,8 +35,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kfix.core.derive.background import session_seconds
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Rows, Scope
+from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows, Scope
 from kfix.core.derive.isolation import ReturnLoss, losses_of
 from kfix.core.derive.quorum import absence
 from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, FactValue, Finding, Remedy, Severity

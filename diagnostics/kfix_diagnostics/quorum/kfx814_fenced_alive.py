@@ -29,8 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Rows, Scope
+from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows, Scope
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.numbers import whole_number

@@ -30,8 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.core.derive.checks import CaseFile, ClusterCheck, Debounce, Rows, Scope
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.quorum import QuorumView
 from kfix.core.wording import ago, several, some

@@ -30,8 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import PartitionCheck, Rows, Scope
+from kfix.core.derive.checks import CaseFile, PartitionCheck, Rows, Scope
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, FactValue, Finding, Remedy
 from kfix.core.snapshot.snapshot import PartitionState, TopicPartition

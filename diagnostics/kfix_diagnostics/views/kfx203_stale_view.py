@@ -29,8 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Rows
+from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.diagnosis.finding import Blocked, Cause, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition

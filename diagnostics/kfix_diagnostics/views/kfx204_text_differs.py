@@ -23,8 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import ClusterCheck, Debounce, Rows, Scope
+from kfix.core.derive.checks import CaseFile, ClusterCheck, Debounce, Rows, Scope
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import per_topic, several

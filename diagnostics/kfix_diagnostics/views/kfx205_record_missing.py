@@ -31,8 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.checks import Debounce, PartitionCheck, Rows, Scope
+from kfix.core.derive.checks import CaseFile, Debounce, PartitionCheck, Rows, Scope
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.diagnosis.finding import Cause, ChangeKind, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition

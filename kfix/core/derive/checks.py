@@ -11,6 +11,8 @@ the table in diagnostics/README.md all use this declaration, and a check cannot 
 A check with `prevention` reports a latent risk: it runs in the audit and with `kfix diagnose --prevention`, and never
 with a severity above WARNING. Its condition may also name `expected_rf` and `expected_min_isr`.
 
+A judge is given `Rows` and the `CaseFile`, which this module exports, too.
+
 `scope` states in which snapshots a check can find anything: a report of checks lists it as passed only for those.
 """
 
@@ -30,6 +32,7 @@ from kfix.core.diagnosis.finding import Finding, Severity
 from kfix.core.snapshot.snapshot import Mode, Snapshot
 
 __all__ = [
+    "CaseFile",
     "Check",
     "ClusterCheck",
     "Debounce",
