@@ -142,6 +142,10 @@ def _hindrance(case: CaseFile, name: str, params: Iterable[str]) -> str:
     return next((case.hindered[each] for each in sorted(case.hindered)), "")
 
 
+def diagnose_group(case: CaseFile, group: str, text: str, options: str = "") -> Remedy:
+    return Remedy(text, f"kfix diagnose {cluster_options(case)} --group {shlex.quote(group)}{options}")
+
+
 def diagnose_again(case: CaseFile, text: str) -> Remedy:
     return Remedy(text, f"kfix diagnose {cluster_options(case)}")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -15,7 +14,7 @@ from kfix.core.snapshot.snapshot import NEWEST_PROTOCOL, TopicPartition
 from kfix.core.snapshot.transactions import ENDING, ONGOING, WITHOUT_LEADER, TransactionState
 from kfix.core.timing import CLOCKS_AGREE, TIMING
 from kfix.core.wording import ago, utc_text
-from kfix_diagnostics._advice import cluster_options, runbook, servers
+from kfix_diagnostics._advice import cluster_options, diagnose_group, runbook, servers
 
 #: Coordinators search for expired transactions every 10 s, and then write the markers.
 _OVERDUE_SECONDS = 30.0
@@ -168,7 +167,6 @@ def ending(found: TransactionHolder, group: str, case: CaseFile, *params: str) -
 
     With another `--transaction-grace` than the default, a command may find nothing: it repeats the one of this case.
     """
-    again = f"kfix diagnose {cluster_options(case)} --group {shlex.quote(group)}{_grace(case)}"
     if found.unfinished or found.overdue:
         yield Remedy(
             f"Find the coordinator of {found.called}, the leader of its partition of {TRANSACTIONS_TOPIC}, and read "
@@ -193,7 +191,7 @@ def ending(found: TransactionHolder, group: str, case: CaseFile, *params: str) -
             f"Find the transactional.id of producer id {found.producer}", f"kafka-transactions.sh {servers(case)} list"
         )
     yield Remedy(_start(found))
-    yield Remedy(_wait(found), again)
+    yield diagnose_group(case, group, _wait(found), _grace(case))
     if found.abortable:
         abort = runbook(
             case,

@@ -34,7 +34,7 @@ from kfix.core.wording import are, continued, several
 from kfix_diagnostics._advice import servers, start
 from kfix_diagnostics._bans import no_election, restart, starts
 from kfix_diagnostics._evidence import live_row
-from kfix_diagnostics._running import REFUSED, UNRESOLVED
+from kfix_diagnostics._explained import REFUSED, UNRESOLVED
 
 
 @ClusterCheck(severity=Severity.CRITICAL)

@@ -16,9 +16,8 @@ from kfix.core.diagnosis.finding import Cause, Confidence, Remedy
 from kfix.core.wording import ago, are, brokers_named, continued, does, has, several, them
 from kfix_diagnostics._advice import diagnose_again, runbook, start
 from kfix_diagnostics._bans import starts
-from kfix_diagnostics._explained import code_of, explained_by
+from kfix_diagnostics._explained import code_of, explained_by, find_out_why, running
 from kfix_diagnostics._failed_dirs import SEE, failed_at, keys_of, lacking_rows
-from kfix_diagnostics._running import find_out_why, running
 from kfix_diagnostics._words import because, not_alive
 
 Missing = tuple[int, ...]

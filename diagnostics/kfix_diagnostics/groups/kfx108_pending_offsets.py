@@ -43,8 +43,8 @@ _SHOWN = 3
 
 @ClusterCheck(severity=Severity.CRITICAL)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
-    parts = ((log, transaction) for log in case.offsets_logs for transaction in log.transactions)
-    found = grouped((part[1].producer, part) for part in parts if _groups_waiting(*part))
+    every = ((log, transaction) for log in case.offsets_logs for transaction in log.transactions)
+    found = grouped((part[1].producer, part) for part in every if _groups_waiting(*part))
     for producer, parts in sorted(found.items()):
         yield _waiting(producer, parts, case)
 

@@ -32,7 +32,6 @@ Sources
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows
@@ -41,7 +40,7 @@ from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import LoggedGroup, OffsetsLog, TopicPartition
 from kfix.core.wording import per_topic, several, some
-from kfix_diagnostics._advice import cluster_options, partition_options
+from kfix_diagnostics._advice import cluster_options, diagnose_group, partition_options
 from kfix_diagnostics._bans import no_election, no_restart
 from kfix_diagnostics._evidence import log_source
 
@@ -118,4 +117,4 @@ def _remedies(broker: int, group: str, tps: tuple[TopicPartition, ...], case: Ca
         "leadership",
         "kfix explain KFX109",
     )
-    yield Remedy("Diagnose again", f"kfix diagnose {cluster_options(case)} --group {shlex.quote(group)}")
+    yield diagnose_group(case, group, "Diagnose again")

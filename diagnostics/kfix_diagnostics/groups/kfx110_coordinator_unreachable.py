@@ -25,14 +25,13 @@ Sources
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows, Scope
 from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.group_reading import GroupReading, by_group
-from kfix_diagnostics._advice import cluster_options, servers
+from kfix_diagnostics._advice import diagnose_group, servers
 
 
 @ClusterCheck(severity=Severity.CRITICAL, scope=Scope.GROUP)
@@ -62,10 +61,7 @@ def _unreachable(broker: int, address: str, readings: list[GroupReading], case: 
                 f"Compare {address} with advertised.listeners of broker {broker}, and correct it there or in DNS",
                 f"kafka-configs.sh {servers(case)} --describe --all --entity-type brokers --entity-name {broker}",
             ),
-            Remedy(
-                "Repeat this where the consumers run: only their network path matters",
-                f"kfix diagnose {cluster_options(case)} --group {shlex.quote(groups[0])}",
-            ),
+            diagnose_group(case, groups[0], "Repeat this where the consumers run: only their network path matters"),
         ),
         never=("Do not move the offsets partition to get another coordinator: other groups stay cut off",),
         follows=(f"KFX402:broker {broker}", f"KFX401:broker {broker}", f"KFX807:broker {broker}"),

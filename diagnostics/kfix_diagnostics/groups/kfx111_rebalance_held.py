@@ -33,7 +33,6 @@ Sources
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Debounce, Rows
@@ -41,7 +40,7 @@ from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Fi
 from kfix.core.snapshot.group_reading import REBALANCING, GroupMember, GroupReading, advanced, awaited, by_group
 from kfix.core.snapshot.snapshot import Group
 from kfix.core.wording import ago, several, some
-from kfix_diagnostics._advice import cluster_options
+from kfix_diagnostics._advice import diagnose_group
 from kfix_diagnostics.groups._members import called, evictions, not_reconciled, restart_members
 
 _SHOWN = 5
@@ -87,12 +86,7 @@ def _rebalancing(group: Group, case: CaseFile) -> Finding:
         "does not show for how long",
         cause=Cause("a member joined or left, or one does not rejoin", Confidence.UNKNOWN),
         evidence=(Evidence("DescribeGroups", "state", group.state),),
-        remedies=(
-            Remedy(
-                "See whether a member holds it up",
-                f"kfix diagnose {cluster_options(case)} --group {shlex.quote(group.name)}",
-            ),
-        ),
+        remedies=(diagnose_group(case, group.name, "See whether a member holds it up"),),
         never=("Do not restart all members at once: each start triggers another rebalance",),
     )
 

@@ -35,7 +35,7 @@ from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Fi
 from kfix.core.snapshot.pasted import Complaint
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import are, brokers_named, has, per_topic, some
-from kfix_diagnostics._advice import blocked, cluster_options, diagnose_again, runbook, servers
+from kfix_diagnostics._advice import blocked, diagnose_again, diagnose_group, runbook, servers
 from kfix_diagnostics._words import error_name
 from kfix_diagnostics.sources._logged import MEANINGS, NO_LEADER, Meaning
 
@@ -180,10 +180,7 @@ def _group_remedies(names: tuple[str, ...], case: CaseFile) -> Iterator[Remedy]:
             f"kafka-topics.sh {servers(case)} --describe --topic {OFFSETS_TOPIC}",
         )
     if names:
-        yield Remedy(
-            "Ask the coordinator of the group itself",
-            f"kfix diagnose {cluster_options(case)} --group {shlex.quote(names[0])}",
-        )
+        yield diagnose_group(case, names[0], "Ask the coordinator of the group itself")
     else:
         yield diagnose_again(case, "Diagnose the cluster itself, which asks every coordinator")
 

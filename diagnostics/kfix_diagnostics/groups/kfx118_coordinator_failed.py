@@ -52,8 +52,8 @@ _CLEANER = "log.cleaner.enable"
 
 @ClusterCheck(severity=Severity.CRITICAL, scope=Scope.KRAFT)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
-    probes = gave_up(case)
-    by_leader = grouped((probe.coordinator, probe) for probe in probes if probe.coordinator is not None)
+    refused = ((probe.coordinator, probe) for probe in gave_up(case))
+    by_leader = grouped((leader, probe) for leader, probe in refused if leader is not None)
     for leader, probes in sorted(by_leader.items()):
         tps = tuple(sorted({TopicPartition(OFFSETS_TOPIC, probe.partition) for probe in probes}))
         yield _failed(leader, tps, case)

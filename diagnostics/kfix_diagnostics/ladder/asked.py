@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
@@ -10,7 +9,7 @@ from kfix.core.derive.casefile import CaseFile
 from kfix.core.diagnosis.finding import Diagnosis, Evidence, Finding, Remedy, Rung, RungState
 from kfix.core.snapshot.group_reading import GroupReading
 from kfix.core.snapshot.snapshot import CoordinatorProbe, TopicPartition
-from kfix_diagnostics._advice import cluster_options
+from kfix_diagnostics._advice import diagnose_group
 from kfix_diagnostics._words import error_name
 
 #: TOPIC, GROUP and CLUSTER_AUTHORIZATION_FAILED.
@@ -67,8 +66,7 @@ class Asked:
         return next((self.latest.errors[q] for q in questions if q in self.latest.errors), "no coordinator to ask")
 
     def again(self) -> Remedy:
-        command = f"kfix diagnose {cluster_options(self.case)} --group {shlex.quote(self.group)}"
-        return Remedy("Ask the cluster itself", command)
+        return diagnose_group(self.case, self.group, "Ask the cluster itself")
 
 
 def clear(name: str, said: str, evidence: Iterable[Evidence] = ()) -> Rung:

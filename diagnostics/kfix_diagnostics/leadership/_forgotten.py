@@ -18,8 +18,7 @@ from kfix.core.wording import are, brokers_named, has, per_topic, several, topic
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, start
 from kfix_diagnostics._bans import no_unclean_election, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, rows_of, view_rows
-from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._running import find_out_why, running_and_dead, runs_but
+from kfix_diagnostics._explained import explained_by, find_out_why, running_and_dead, runs_but
 from kfix_diagnostics.leadership._unclean import (
     IS_TRUE,
     before_any_start,

@@ -44,8 +44,7 @@ from kfix.core.wording import are, brokers_named, continued, has, ids, per_topic
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, runbook, save_from_disk
 from kfix_diagnostics._bans import starts, unclean_election
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, rows_of, state_row, view_rows
-from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._running import find_out_why, running, runs_but
+from kfix_diagnostics._explained import explained_by, find_out_why, running, runs_but
 from kfix_diagnostics._words import left_ago, start_any
 from kfix_diagnostics.leadership._eligible import forgotten, with_isr
 from kfix_diagnostics.leadership._eligible_unread import describe_unread

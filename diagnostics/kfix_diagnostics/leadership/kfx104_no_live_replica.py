@@ -38,8 +38,7 @@ from kfix.core.wording import brokers_named, continued, either, has, per_topic, 
 from kfix_diagnostics._advice import blocked, runbook, save_from_disk, start
 from kfix_diagnostics._bans import moves, no_unclean_election, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, probe_rows, state_row
-from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._running import find_out_why, running, runs_but, which_runs
+from kfix_diagnostics._explained import explained_by, find_out_why, running, runs_but, which_runs
 from kfix_diagnostics._words import left_ago, start_any
 from kfix_diagnostics.leadership._eligible import forgotten, with_isr
 from kfix_diagnostics.leadership._eligible_unread import describe_unread

@@ -40,8 +40,7 @@ from kfix_diagnostics._advice import cluster_options, diagnose_again, runbook
 from kfix_diagnostics._bans import no_unclean_election
 from kfix_diagnostics._compaction import of_partitions, short_copies, size_rows, uncompacted
 from kfix_diagnostics._evidence import group_rows, probe_words, state_row
-from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._running import REFUSED, UNRESOLVED
+from kfix_diagnostics._explained import REFUSED, UNRESOLVED, explained_by
 from kfix_diagnostics.groups._members import gave_up, new_coordinator
 
 NO_ANSWER = -1

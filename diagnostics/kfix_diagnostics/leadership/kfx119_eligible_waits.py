@@ -41,9 +41,8 @@ from kfix.core.wording import are, brokers_named, continued, has, ids, per_topic
 from kfix_diagnostics._advice import NEVER_SET_MIN_ISR, NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, runbook, start
 from kfix_diagnostics._bans import starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, rows_of
-from kfix_diagnostics._explained import explained_by
+from kfix_diagnostics._explained import explained_by, find_out_why, running, runs_but, which_runs
 from kfix_diagnostics._failed_dirs import waits_for_disk
-from kfix_diagnostics._running import find_out_why, running, runs_but, which_runs
 from kfix_diagnostics._words import left_ago
 from kfix_diagnostics.leadership._eligible import waits_for
 from kfix_diagnostics.leadership._unclean import (

@@ -37,8 +37,7 @@ from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import are, at_least, brokers_named, has, ids, per_topic, several
 from kfix_diagnostics._advice import runbook
 from kfix_diagnostics._evidence import live_row, state_row
-from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._running import bring_up, running, which_runs
+from kfix_diagnostics._explained import bring_up, explained_by, running, which_runs
 from kfix_diagnostics.leftovers._cancel import origin_in_sync
 
 #: Seconds without a record after which a reassignment stands still, and after which it does although others progress.

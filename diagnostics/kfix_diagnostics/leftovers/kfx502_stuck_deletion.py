@@ -28,8 +28,7 @@ from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Severity
 from kfix.core.wording import brokers_named, several
 from kfix_diagnostics._evidence import live_row
-from kfix_diagnostics._explained import explained_by
-from kfix_diagnostics._running import bring_up, running, which_runs
+from kfix_diagnostics._explained import bring_up, explained_by, running, which_runs
 
 
 @PartitionCheck(

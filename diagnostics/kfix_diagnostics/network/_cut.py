@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.cuts import Cut, CutKind
@@ -35,49 +34,46 @@ NEVER = (
 ACKS_ALL = "Have producers use acks=all: records acknowledged to such producers survive every cut of this kind"
 
 
-@dataclass(frozen=True)
-class CutWords:
-    """What differs between the findings about cuts; `cut_finding` adds what they share.
+def cut_finding(
+    case: CaseFile,
+    cut: Cut,
+    *,
+    summary: str,
+    where: str,
+    confidence: Confidence,
+    signs: Iterable[str],
+    ruled_out: Mapping[str, str],
+    blocked: str,
+    partitions: Iterable[TopicPartition],
+    facts: Mapping[str, FactValue],
+    cause: str = "",
+    never: tuple[str, ...] = (),
+    foretells_loss: bool = True,
+    unaffected: str = "",
+) -> Finding:
+    """Returns the finding: critical where a partition has two leaders that clients use, or takes no acks=all.
 
     `where` completes "the network ... is cut" and "the fault is ...". `ruled_out` gives a reason for each similar
-    incident that it is not. `partitions` are those of the finding.
+    incident that it is not.
     """
-
-    summary: str
-    where: str
-    confidence: Confidence
-    signs: Iterable[str]
-    ruled_out: Mapping[str, str]
-    blocked: str
-    partitions: Iterable[TopicPartition]
-    facts: Mapping[str, FactValue] = field(default_factory=dict)
-    cause: str = ""
-    never: tuple[str, ...] = ()
-    foretells_loss: bool = True
-    unaffected: str = ""
-
-
-def cut_finding(case: CaseFile, cut: Cut, words: CutWords) -> Finding:
-    """Returns the finding: critical where a partition has two leaders that clients use, or takes no acks=all."""
-    foretold = words.foretells_loss
     return Finding(
-        severity=Severity.CRITICAL if (foretold and cut.pairs) or cut.stuck else Severity.WARNING,
+        severity=Severity.CRITICAL if (foretells_loss and cut.pairs) or cut.stuck else Severity.WARNING,
         obj=cut.obj,
         about=cut.about,
-        summary=f"{words.summary} ({since(case, cut)})",
-        cause=Cause(f"the network {words.cause or words.where} is cut", words.confidence),
+        summary=f"{summary} ({since(case, cut)})",
+        cause=Cause(f"the network {cause or where} is cut", confidence),
         evidence=(
-            *(loss_rows(cut) if foretold else ()),
-            *for_and_against(words.signs, words.ruled_out),
+            *(loss_rows(cut) if foretells_loss else ()),
+            *for_and_against(signs, ruled_out),
             *partition_rows(case, cut),
             *vantage_rows(case),
         ),
-        blocked=Blocked(words.blocked, unaffected=words.unaffected),
-        remedies=remedies(cut, words.where),
-        never=(*NEVER, *words.never),
+        blocked=Blocked(blocked, unaffected=unaffected),
+        remedies=remedies(cut, where),
+        never=(*NEVER, *never),
         forbids=(NO_CHANGES,),
-        partitions=tuple(sorted(set(words.partitions))),
-        facts={"brokers": cut.brokers, **words.facts, **(losses_as_facts(cut) if foretold else {})},
+        partitions=tuple(sorted(set(partitions))),
+        facts={"brokers": cut.brokers, **facts, **(losses_as_facts(cut) if foretells_loss else {})},
     )
 
 
@@ -222,7 +218,9 @@ def isolated(case: CaseFile, cut: Cut, *, controllers: str) -> Finding:
         else ". It leads no partition that clients use"
     )
     nodes = tuple(_servers_without_quorum(case, cut))
-    words = CutWords(
+    return cut_finding(
+        case,
+        cut,
         summary=f"{here} {are(len(cut.brokers))} cut off from ZooKeeper's quorum without noticing{controllers}{twice}",
         where=f"around {here}",
         cause=f"between {here} and the other zones",
@@ -235,7 +233,6 @@ def isolated(case: CaseFile, cut: Cut, *, controllers: str) -> Finding:
         partitions=cut.pairs,
         facts={"zone": case.racks.get(cut.brokers[0], ""), "two_leaders": len(cut.pairs)},
     )
-    return cut_finding(case, cut, words)
 
 
 def _servers_without_quorum(case: CaseFile, cut: Cut) -> Iterator[str]:

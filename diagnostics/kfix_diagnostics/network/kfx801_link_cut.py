@@ -31,7 +31,7 @@ from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows
 from kfix.core.derive.cuts import CutKind
 from kfix.core.diagnosis.finding import Confidence, Finding
 from kfix.core.wording import per_topic
-from kfix_diagnostics.network._cut import CutWords, clients_of, cut_finding, gap_words, place_of
+from kfix_diagnostics.network._cut import clients_of, cut_finding, gap_words, place_of
 
 
 @ClusterCheck()
@@ -48,7 +48,9 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         else f"seen on leader {next(iter(sides))} only: broker {dropped[0]} does not fetch from it"
     )
     tps = tuple(sorted({gap.tp for gap in cut.gaps}))
-    words = CutWords(
+    yield cut_finding(
+        case,
+        cut,
         summary=f"{one} and {other} do not reach each other: {way}",
         where=f"between {one} and {other}",
         confidence=Confidence.LIKELY if len(sides) == 2 else Confidence.POSSIBLE,
@@ -68,4 +70,3 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         facts={"brokers": (*cut.brokers, *cut.peers), "topics": per_topic(tps)},
         foretells_loss=False,
     )
-    yield cut_finding(case, cut, words)

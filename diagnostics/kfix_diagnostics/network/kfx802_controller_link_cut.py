@@ -31,7 +31,7 @@ from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows, Scope
 from kfix.core.derive.cuts import CutKind
 from kfix.core.diagnosis.finding import Confidence, Finding, Severity
 from kfix.core.wording import does, has, per_topic, several, topics
-from kfix_diagnostics.network._cut import CutWords, cut_finding, forecast, gap_words, place_of
+from kfix_diagnostics.network._cut import cut_finding, forecast, gap_words, place_of
 
 
 @ClusterCheck(severity=Severity.CRITICAL, scope=Scope.ZOOKEEPER)
@@ -48,7 +48,9 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         if cut.gaps
         else "replication is not affected: only the controller's connection is cut, or nothing is written"
     )
-    words = CutWords(
+    yield cut_finding(
+        case,
+        cut,
         summary=f"{here} {does(len(cut.brokers))} not receive updates from the controller, {there}: "
         f"metadata of {several(len(old), 'partition')} is stale{twice}{stuck}",
         where=f"between {here} and {place_of(case, cut.peers)}",
@@ -69,4 +71,3 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         partitions=(*old, *cut.stuck),
         facts={"controller": cut.peers[0], "stuck": tuple(map(str, cut.stuck))},
     )
-    yield cut_finding(case, cut, words)

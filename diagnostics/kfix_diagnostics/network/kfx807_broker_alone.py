@@ -31,7 +31,7 @@ from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows
 from kfix.core.derive.cuts import Cut, CutKind
 from kfix.core.diagnosis.finding import Confidence, Finding, Severity
 from kfix.core.wording import per_topic
-from kfix_diagnostics.network._cut import CutWords, clients_of, cut_finding, gap_words, place_of
+from kfix_diagnostics.network._cut import clients_of, cut_finding, gap_words, place_of
 
 
 @ClusterCheck(severity=Severity.CRITICAL)
@@ -46,7 +46,9 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     stuck = f". The high watermark of {per_topic(cut.stuck)} does not move" if cut.stuck else ""
     # On KRaft no broker gets its metadata from another one, so that none of it is stale.
     is_controller = not case.kraft and case.controller is not None and case.controller.broker == broker
-    words = CutWords(
+    yield cut_finding(
+        case,
+        cut,
         summary=f"{here} reaches no other broker, but reaches {'the controllers' if case.kraft else 'ZooKeeper'}"
         f"{led}{stuck}",
         where=f"around {here}",
@@ -61,7 +63,6 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         facts={"zone": case.racks.get(broker, ""), "leads_alone": len(own), "controller": is_controller},
         foretells_loss=False,
     )
-    yield cut_finding(case, cut, words)
 
 
 def _signs(case: CaseFile, cut: Cut, is_controller: bool) -> Iterator[str]:

@@ -22,7 +22,7 @@ def merged(events: Iterable[Event]) -> tuple[EventRow, ...]:
 def _facts(events: Iterable[Event]) -> list[_Fact]:
     """Returns one event per fact, with all of its sources."""
     keyed = grouped((event.key, event) for event in events)
-    alone = [(event, (event.source,)) for event in keyed.pop("", ())]
+    alone: list[_Fact] = [(event, (event.source,)) for event in keyed.pop("", ())]
     for same in keyed.values():
         alone += map(_one, [same] if same[0].lasting else _near(same))
     return alone
