@@ -12,18 +12,17 @@ from kfix.core.derive.coordinator import INTERNAL_TOPICS
 from kfix.core.derive.grouping import grouped
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.derive.versions import CAPS_MIN_ISR
-from kfix.core.diagnosis.finding import Cause, Confidence, Remedy
-from kfix.core.wording import ago, are, brokers_named, continued, does, has, several, them
+from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.wording import ago, are, brokers_named, continued, does, has, ids, per_topic, several, them
 from kfix_diagnostics._advice import diagnose_again, runbook, start
-from kfix_diagnostics._bans import starts
+from kfix_diagnostics._bans import no_election, no_restart, starts
+from kfix_diagnostics._evidence import partition_rows
 from kfix_diagnostics._explained import code_of, explained_by, find_out_why, running
 from kfix_diagnostics._failed_dirs import SEE, failed_at, keys_of, lacking_rows
 from kfix_diagnostics._words import because, not_alive
 
 Missing = tuple[int, ...]
 LAG_CODE, LEFT_OUT_CODE = "KFX808", "KFX810"
-#: Why it is unknown whether writes fail where every replica is in sync.
-IF_OLD = "if the brokers are older than Kafka 3.7; newer ones require no more than all replicas"
 #: The end of a sentence about what not to do.
 NO_RESTART = "do not restart the brokers that are in sync because of it"
 #: The finding about partitions without a leader whose in-sync replicas a pasted text shows as likely dead.
@@ -78,9 +77,56 @@ def object_of(missing: Missing) -> str:
     return f"without {brokers_named(missing)}" if missing else "replication factor"
 
 
-def about(missing: Missing) -> str:
-    """Returns the object in the key of a finding about all missing brokers."""
-    return "missing replicas" if missing else ""
+def fail_for(what: str, rows: Rows, case: CaseFile) -> str:
+    """Returns `fail for orders-3`; `may fail` if it is unknown whether writes fail where every replica is in sync."""
+    if not may_be_capped(rows, case):
+        return f"fail for {what}"
+    return f"may fail for {what}, if the brokers are older than Kafka 3.7; newer ones require no more than all replicas"
+
+
+def under_min_isr(
+    missing: Missing,
+    rows: Rows,
+    case: CaseFile,
+    *,
+    fails: str,
+    blocked: Blocked,
+    never: Iterable[str],
+    evidence: Iterable[Evidence] = (),
+    last_resort: str = "",
+    kept_up: Sequence[int] = (),
+) -> Finding:
+    """Returns the finding of KFX301 or KFX304. `kept_up` are brokers that must not be restarted."""
+    tps, unsure = tuple(row.tp for row in rows), may_be_capped(rows, case)
+    minima = ", ".join(map(str, sorted({row.min_isr for row in rows})))
+    return Finding(
+        severity=Severity.WARNING if unsure else Severity.CRITICAL,
+        obj=object_of(missing),
+        about="missing replicas" if missing else "",
+        summary=f"{fails}: fewer replicas are in sync than min.insync.replicas requires "
+        f"(first partition: ISR {ids(case.isr(tps[0]))}, minimum {minima})",
+        cause=cause_of(missing, rows, case),
+        evidence=(*partition_rows(case, tps[0]), *evidence),
+        blocked=Blocked() if unsure else blocked,
+        remedies=tuple(_enough(missing, rows, case, last_resort)),
+        never=tuple(never),
+        forbids=(no_election(tps), *((no_restart(kept_up),) if kept_up else ())),
+        partitions=tps,
+        follows=explained(missing, rows, case),
+    )
+
+
+def _enough(missing: Missing, rows: Rows, case: CaseFile, last_resort: str) -> Iterator[Remedy]:
+    yield from bring_back(missing, rows, case)
+    if missing:
+        names = "names the broker to start and " if case.away(missing) or case.live is None else ""
+        yield runbook(case, "under-min-isr", f"The runbook {names}verifies recovery{last_resort}")
+        return
+    growing = [row.tp for row in rows if being_added(row, case)]
+    if growing:
+        yield Remedy(f"Wait for the reassignment of {per_topic(growing)}, which adds the missing replicas")
+    if len(growing) < len(rows):
+        yield from more_replicas(rows, case)
 
 
 def explained(missing: Missing, rows: Rows, case: CaseFile) -> tuple[str, ...]:

@@ -34,25 +34,10 @@ from collections.abc import Iterator
 from kfix.core.derive.checks import CaseFile, Debounce, PartitionCheck, Rows
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTIONS_TOPIC
 from kfix.core.derive.predicate import UNDER_MIN_ISR
-from kfix.core.diagnosis.finding import Blocked, Evidence, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Blocked, Evidence, Finding, Severity
 from kfix.core.snapshot.snapshot import OffsetsLog, TopicPartition
-from kfix.core.wording import brokers_named, ids, per_topic
-from kfix_diagnostics._advice import runbook
-from kfix_diagnostics._bans import no_election, no_restart
-from kfix_diagnostics._evidence import partition_rows
-from kfix_diagnostics.durability._missing import (
-    IF_OLD,
-    Missing,
-    about,
-    all_missing,
-    bring_back,
-    cause_of,
-    explained,
-    left_out_at,
-    may_be_capped,
-    more_replicas,
-    object_of,
-)
+from kfix.core.wording import brokers_named, per_topic
+from kfix_diagnostics.durability._missing import Missing, all_missing, fail_for, left_out_at, under_min_isr
 
 _SHOWN = 3
 
@@ -65,47 +50,33 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 
 def _under(missing: Missing, rows: Rows, case: CaseFile) -> Finding:
     tps = tuple(row.tp for row in rows)
-    first = rows[0]
     # Where they do not add a replica, only their restart helps (KFX810).
     leaders = () if left_out_at(missing, rows, case) else tuple(sorted({row.leader for row in rows if row.leader_live}))
-    withheld = [
-        log for log in case.offsets_logs if log.withheld and TopicPartition(OFFSETS_TOPIC, log.partition) in tps
-    ]
-    unsure = may_be_capped(rows, case)
-    return Finding(
-        severity=Severity.WARNING if unsure else Severity.CRITICAL,
-        obj=object_of(missing),
-        about=about(missing),
-        summary=f"{_what_fails(tps, unsure)}, {_reads(withheld)}: fewer replicas are "
-        f"in sync than min.insync.replicas requires (first partition: ISR {ids(case.isr(first.tp))}, "
-        f"minimum {first.min_isr})",
-        cause=cause_of(missing, rows, case),
-        evidence=(*partition_rows(case, first.tp), *_withheld_rows(withheld)),
-        blocked=Blocked() if unsure else _blocked(tps, withheld, case),
-        remedies=tuple(_remedies(missing, rows, case)),
-        never=(
-            "Do not trigger an election: the partitions have leaders",
-            *(
-                (f"Do not restart {brokers_named(leaders)}: the leaders are the last complete replicas",)
-                if leaders
-                else ()
-            ),
-            *((_never_start(withheld),) if withheld else ()),
-        ),
-        forbids=(no_election(tps), *((no_restart(leaders),) if leaders else ())),
-        partitions=tps,
-        follows=explained(missing, rows, case),
+    withheld = [log for log in case.offsets_logs if log.withheld and _tp(log) in tps]
+    never = ["Do not trigger an election: the partitions have leaders"]
+    if leaders:
+        never.append(f"Do not restart {brokers_named(leaders)}: the leaders are the last complete replicas")
+    if withheld:
+        never.append(_never_start(withheld))
+    return under_min_isr(
+        missing,
+        rows,
+        case,
+        fails=f"{_what_fails(tps, rows, case)}, {_reads(withheld)}",
+        blocked=_blocked(tps, withheld, case),
+        never=never,
+        evidence=_withheld_rows(withheld),
+        kept_up=leaders,
     )
 
 
-def _what_fails(tps: tuple[TopicPartition, ...], unsure: bool) -> str:
-    fail, end = ("may fail", f", {IF_OLD}") if unsure else ("fail", "")
+def _what_fails(tps: tuple[TopicPartition, ...], rows: Rows, case: CaseFile) -> str:
     if all(tp.topic == SHARE_TOPIC for tp in tps):
-        return f"acknowledgements of share groups {fail} for {per_topic(tps)}{end}"
+        return f"acknowledgements of share groups {fail_for(per_topic(tps), rows, case)}"
     if any(tp.topic == SHARE_TOPIC for tp in tps):
         what = "commits of groups and transactions, and acknowledgements of share groups,"
-        return f"{what} {fail} for {per_topic(tps)}{end}"
-    return f"commits {fail} for groups and transactions of {per_topic(tps)}{end}"
+        return f"{what} {fail_for(per_topic(tps), rows, case)}"
+    return f"commits {fail_for(f'groups and transactions of {per_topic(tps)}', rows, case)}"
 
 
 def _tp(log: OffsetsLog) -> TopicPartition:
@@ -147,12 +118,3 @@ def _blocked(tps: tuple[TopicPartition, ...], withheld: list[OffsetsLog], case: 
     if SHARE_TOPIC in topics:
         who.append("share groups that read a partition whose state hashes to these partitions")
     return Blocked("; ".join(who), groups, others_unknown=bool(offsets))
-
-
-def _remedies(missing: Missing, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
-    yield from bring_back(missing, rows, case)
-    if not missing:
-        yield from more_replicas(rows, case)
-        return
-    starts = "names the broker to start and " if case.away(missing) or case.live is None else ""
-    yield runbook(case, "under-min-isr", f"The runbook {starts}verifies recovery")
