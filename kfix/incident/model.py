@@ -119,6 +119,12 @@ class Summary:
     others_unknown: bool
     brokers: tuple[int, ...]
 
+    @property
+    def moments(self) -> tuple[tuple[str, Moment | None], ...]:
+        """Returns the key moments by name, in order of time; the end of critical findings only if there were any."""
+        restored = () if self.restored is None else (("Service restored", self.restored),)
+        return ("Began", self.began), ("Detected", self.noticed), *restored, ("Fully recovered", self.recovered)
+
 
 @dataclass(frozen=True, slots=True)
 class Leaderless:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from kfix.core.events import Lane, SnapshotRow, Span, SpanCertainty
 from kfix.core.harmless import shortened
 from kfix.core.wording import several
-from kfix.incident.model import IncidentReport, Moment
+from kfix.incident.model import IncidentReport
 from kfix.incident.report.palette import LIGHT
 from kfix.incident.report.words import TimeFormat, held, lane_name, named, ruling, story_spans, up
 
@@ -177,29 +177,24 @@ class Drawing:
 
     def marks(self) -> list[Mark]:
         """Returns the key moments; labels that would overlap go to different rows."""
-        summary = self._report.summary
-        moments: tuple[tuple[str, Moment | None, str], ...] = (
-            ("began", summary.began, "bad"),
-            ("detected", summary.noticed, "warn"),
-            ("service restored", summary.restored, "good"),
-            ("fully recovered", summary.recovered, "good"),
-        )
         ends: list[float] = []
         made = []
-        for name, moment, kind in moments:
+        for name, moment in self._report.summary.moments:
             if moment is None:
                 continue
             x = self._x(moment.at)
             left, right = (x - 26, x + 2) if x > 70 else (x - 2, x + 26)
             row = next((n for n, end in enumerate(ends) if left > end), len(ends))
             ends[row : row + 1] = [right]
-            made.append(Mark(x, name, row, x > 70, kind))
+            made.append(Mark(x, name.lower(), row, x > 70, _MARKS.get(name, "good")))
         return made
 
     def legend(self) -> list[tuple[int, int]]:
         return sorted(self.colours.items())
 
 
+#: The CSS class of a key moment; the others are good.
+_MARKS: Final = {"Began": "bad", "Detected": "warn"}
 _STEPS: Final = (0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400,
                  172_800, 604_800, 2_592_000)  # fmt: skip
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from kfix.core.documents.outputs import written
 from kfix.core.harmless import for_json
 from kfix.core.wording import several
 from kfix.incident.model import IncidentReport
 from kfix.incident.report.words import UNKNOWN, TimeFormat, apart, brokers, named
+
+#: {a key moment: (what the time until then is called, what it means)}.
+_TIME_TO: Final = {
+    "Detected": ("detect", "from the first sign"),
+    "Service restored": ("service restored", "clients can work again"),
+    "Fully recovered": ("full recovery", "no findings any more"),
+}
 
 
 class SummaryRow(NamedTuple):
@@ -19,33 +26,18 @@ class SummaryRow(NamedTuple):
 
 def times(report: IncidentReport, clock: TimeFormat) -> list[SummaryRow]:
     """Returns the key moments: began, detected, service restored, fully recovered."""
-    summary = report.summary
-    rows = [
-        SummaryRow("Began", clock.moment(summary.began), "" if summary.began is None else summary.began.why),
-        SummaryRow("Detected", clock.moment(summary.noticed), "" if summary.noticed is None else summary.noticed.why),
-    ]
-    if summary.restored is not None:
-        rows.append(SummaryRow("Service restored", clock.moment(summary.restored), summary.restored.why))
-    rows.append(
-        SummaryRow(
-            "Fully recovered",
-            clock.moment(summary.recovered),
-            "" if summary.recovered is None else summary.recovered.why,
-        )
-    )
-    return rows
+    moments = report.summary.moments
+    return [SummaryRow(name, clock.moment(each), "" if each is None else each.why) for name, each in moments]
 
 
 def durations(report: IncidentReport) -> list[SummaryRow]:
     """Returns the times to detection, to service restored and to full recovery; an unknown one is stated as unknown."""
-    summary = report.summary
-    found = [SummaryRow("Time to detect", apart(summary.began, summary.noticed), "from the first sign")]
-    if summary.restored is not None:
-        found.append(
-            SummaryRow("Time to service restored", apart(summary.began, summary.restored), "clients can work again")
-        )
-    found.append(SummaryRow("Time to full recovery", apart(summary.began, summary.recovered), "no findings any more"))
-    return found
+    began = report.summary.began
+    return [
+        SummaryRow(f"Time to {_TIME_TO[name][0]}", apart(began, each), _TIME_TO[name][1])
+        for name, each in report.summary.moments
+        if name in _TIME_TO
+    ]
 
 
 def affected(report: IncidentReport) -> list[SummaryRow]:

@@ -21,7 +21,7 @@ class TimeFormat:
     """Formats the times of one report in UTC, with the date if the report spans more than one day."""
 
     def __init__(self, report: IncidentReport) -> None:
-        self._days = _day(report.since) != _day(report.until)
+        self._days = day(report.since) != day(report.until)
         self._fine = report.until - report.since < 3600
 
     def at(self, seconds: float) -> str:
@@ -46,10 +46,6 @@ class TimeFormat:
 
 
 def day(seconds: float) -> str:
-    return _day(seconds)
-
-
-def _day(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
 
 

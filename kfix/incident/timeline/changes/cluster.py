@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from kfix.core.derive.grouping import grouped
 from kfix.core.events import Event, Theme, Tone
 from kfix.core.snapshot.record import RecordedController
 from kfix.core.snapshot.snapshot import Mode, Snapshot, TopicPartition
@@ -175,12 +176,8 @@ def leaders(snapshot: Snapshot) -> dict[TopicPartition, Mapping[int, list[int]]]
 
 def controllers(snapshot: Snapshot) -> Mapping[int, list[int]]:
     """Returns {controller: brokers that report it}. Empty on KRaft, where a broker reports a random one (KIP-590)."""
-    named: dict[int, list[int]] = {}
-    if snapshot.cluster.mode is not Mode.KRAFT:
-        for broker, view in sorted(snapshot.views.items()):
-            if view.controller >= 0:
-                named.setdefault(view.controller, []).append(broker)
-    return named
+    views = {} if snapshot.cluster.mode is Mode.KRAFT else snapshot.views
+    return grouped((view.controller, broker) for broker, view in sorted(views.items()) if view.controller >= 0)
 
 
 def _by_broker(named: Mapping[int, list[int]]) -> str:
