@@ -35,31 +35,19 @@ from kfix.core.diagnosis.finding import Finding, Remedy, Severity
 from kfix.core.wording import ago, are, at_least, brokers_named, has, per_topic, topics
 from kfix_diagnostics._bans import no_election
 from kfix_diagnostics._evidence import partition_rows
-from kfix_diagnostics.durability._missing import (
-    NO_RESTART,
-    Missing,
-    bring_back,
-    by_missing,
-    came_back,
-    cause_of,
-    explained,
-    lag_keys,
-    left_out_at,
-    missing_from,
-    same_partitions,
-)
+from kfix_diagnostics.durability import _missing as lack
 
 _NEVER = "Do not trigger an election"
 
 
-@PartitionCheck(rows=f"n_isr >= min_isr and {UNDER_REPLICATED}", debounce=Debounce.HELD, brokers=missing_from)
+@PartitionCheck(rows=f"n_isr >= min_isr and {UNDER_REPLICATED}", debounce=Debounce.HELD, brokers=lack.missing_from)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
-    groups = by_missing(rows, case)
+    groups = lack.by_missing(rows, case)
     for missing, found in groups.items():
-        yield _under(missing, found, case, same_partitions(missing, groups, case))
+        yield _under(missing, found, case, lack.same_partitions(missing, groups, case))
 
 
-def _under(missing: Missing, rows: Rows, case: CaseFile, others: tuple[str, ...]) -> Finding:
+def _under(missing: lack.Missing, rows: Rows, case: CaseFile, others: tuple[str, ...]) -> Finding:
     tps = tuple(row.tp for row in rows)
     oldest = max(rows, key=lambda row: row.state_age)
     # Away for one restart grace, and catching up for another: an ordinary restart may explain it.
@@ -70,17 +58,17 @@ def _under(missing: Missing, rows: Rows, case: CaseFile, others: tuple[str, ...]
         obj=f"without {brokers_named(missing)}",
         summary=f"{per_topic(tps)} {are(topics(tps))} under-replicated: {brokers_named(missing)} "
         f"{has(len(missing)) if since else are(len(missing))} {'been ' if since else ''}out of sync{since}",
-        cause=cause_of(missing, rows, case),
+        cause=lack.cause_of(missing, rows, case),
         evidence=partition_rows(case, oldest.tp),
         remedies=(Remedy("Wait: an ordinary restart has the same symptoms"),)
         if calm
-        else tuple(bring_back(missing, rows, case)),
-        never=(_NEVER if left_out_at(missing, rows, case) else f"{_NEVER}, and {NO_RESTART}",),
+        else tuple(lack.bring_back(missing, rows, case)),
+        never=(_NEVER if lack.left_out_at(missing, rows, case) else f"{_NEVER}, and {lack.NO_RESTART}",),
         forbids=(no_election(tps),),
         partitions=tps,
         headline=_headline(missing, oldest, case) if calm else "",
         token=",".join(map(str, missing)),
-        follows=(*explained(missing, rows, case), *others, *lag_keys(missing, case)),
+        follows=(*lack.explained(missing, rows, case), *others, *lack.lag_keys(missing, case)),
     )
 
 
@@ -94,7 +82,7 @@ def _since(rows: Rows, oldest: PartitionFacts) -> str:
     return everywhere if everywhere == f" for {longest}" else f"{everywhere}, at {oldest.tp} for {longest}"
 
 
-def _headline(missing: Missing, oldest: PartitionFacts, case: CaseFile) -> str:
+def _headline(missing: lack.Missing, oldest: PartitionFacts, case: CaseFile) -> str:
     """Returns what the first line says while a broker that came back catches up; of one that left, KFX401 says it."""
     there = [b for b in missing if b not in case.dead]
     ages = [age for b in there for age in (case.back_for(b), case.troubled_at_most(b)) if age is not None]
@@ -102,4 +90,4 @@ def _headline(missing: Missing, oldest: PartitionFacts, case: CaseFile) -> str:
         return ""
     grace = case.criteria.restart_grace
     left = ago(min(grace - min(ages), 2 * grace - oldest.state_age))
-    return f"{came_back(missing, case)} and {are(len(missing))} catching up, an alarm in {left}"
+    return f"{lack.came_back(missing, case)} and {are(len(missing))} catching up, an alarm in {left}"

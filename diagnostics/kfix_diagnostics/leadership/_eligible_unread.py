@@ -18,15 +18,8 @@ from kfix_diagnostics._advice import NEVER_SET_MIN_ISR, NEVER_UNCLEAN_CONFIG, bl
 from kfix_diagnostics._bans import no_unclean_election, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, rows_of, view_rows
 from kfix_diagnostics._explained import explained_by, find_out_why, running_and_dead, runs_but
+from kfix_diagnostics.leadership import _unclean as unclean
 from kfix_diagnostics.leadership._eligible import not_read
-from kfix_diagnostics.leadership._unclean import (
-    before_any_start,
-    by_setting,
-    is_set,
-    nothing_registers,
-    set_to_false,
-    trap,
-)
 
 _SHOWN = 3
 _AGAIN = "iagnose again, so that kfix reads which replicas are eligible"
@@ -34,7 +27,7 @@ _AGAIN = "iagnose again, so that kfix reads which replicas are eligible"
 
 def describe_unread(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     """Yields one finding of the partitions that allow unclean elections, and one each of the others and the unknown."""
-    for setting, tps in by_setting(rows, case).items():
+    for setting, tps in unclean.by_setting(rows, case).items():
         if unread := [tp for tp in tps if not_read(tp, case)]:
             yield _finding(unread, case, setting)
 
@@ -55,14 +48,14 @@ def _finding(tps: list[TopicPartition], case: CaseFile, setting: str) -> Finding
         never=tuple(_never(dead, trapped=trapped)),
         forbids=(
             no_unclean_election(tps),
-            *(nothing_registers(case) if trapped else ()),
+            *(unclean.nothing_registers(case) if trapped else ()),
         ),
         partitions=tuple(tps),
         follows=explained_by((*dead, *up), case),
     )
     if not setting:
         return finding
-    return replace(finding, obj=trap(finding, setting), summary=f"{finding.summary}. {is_set(setting)}")
+    return replace(finding, obj=unclean.trap(finding, setting), summary=f"{finding.summary}. {unclean.is_set(setting)}")
 
 
 def _who(dead: tuple[int, ...], up: tuple[int, ...], replicas: list[int], case: CaseFile) -> str:
@@ -76,7 +69,9 @@ def _remedies(
     dead: tuple[int, ...], up: tuple[int, ...], tps: list[TopicPartition], case: CaseFile, *, trapped: str
 ) -> Iterator[Remedy]:
     if trapped:
-        yield from set_to_false(tps, case, before=before_any_start(case), after=". Do not set min.insync.replicas")
+        yield from unclean.set_to_false(
+            tps, case, before=unclean.before_any_start(case), after=". Do not set min.insync.replicas"
+        )
         yield diagnose_again(case, f"Then d{_AGAIN}")
         return
     if up:

@@ -19,23 +19,14 @@ from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, diagnose_aga
 from kfix_diagnostics._bans import no_unclean_election, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, rows_of, view_rows
 from kfix_diagnostics._explained import explained_by, find_out_why, running_and_dead, runs_but
-from kfix_diagnostics.leadership._unclean import (
-    IS_TRUE,
-    before_any_start,
-    by_setting,
-    is_set,
-    nothing_registers,
-    set_to_false,
-    trap,
-    unclean_runbook,
-)
+from kfix_diagnostics.leadership import _unclean as unclean
 
 _SHOWN = 3
 
 
 def describe_forgotten(code: str, rows: Rows, case: CaseFile) -> Iterator[Finding]:
     """Yields one finding of the partitions that allow unclean elections, and one each of the others and the unknown."""
-    for setting, tps in by_setting(rows, case).items():
+    for setting, tps in unclean.by_setting(rows, case).items():
         finding = _finding(code, tps, case)
         yield _trapped(finding, case, setting) if setting else finding
 
@@ -74,15 +65,15 @@ def _trapped(finding: Finding, case: CaseFile, setting: str) -> Finding:
     """Returns the finding where Kafka elects a replica by itself, before every log can be compared."""
     tps = finding.partitions
     alive = case.among_live(_replicas(tps, case))
-    sure = setting == IS_TRUE
+    sure = setting == unclean.IS_TRUE
     elects = f"{'elects' if sure else 'may elect'} the first live replica"
-    before = f"At once, since Kafka {elects} within 5 minutes otherwise" if alive else before_any_start(case)
+    before = f"At once, since Kafka {elects} within 5 minutes otherwise" if alive else unclean.before_any_start(case)
     return replace(
         finding,
-        obj=trap(finding, setting),
-        summary=f"{finding.summary}. {is_set(setting)}",
+        obj=unclean.trap(finding, setting),
+        summary=f"{finding.summary}. {unclean.is_set(setting)}",
         remedies=(
-            *set_to_false(tps, case, before=before),
+            *unclean.set_to_false(tps, case, before=before),
             diagnose_again(case, f"Then diagnose again: {finding.code} names the brokers to start"),
         ),
         never=(
@@ -92,7 +83,7 @@ def _trapped(finding: Finding, case: CaseFile, setting: str) -> Finding:
             ),
             *finding.never,
         ),
-        forbids=(*finding.forbids, *nothing_registers(case)),
+        forbids=(*finding.forbids, *unclean.nothing_registers(case)),
     )
 
 
@@ -124,7 +115,7 @@ def _remedies(tps: list[TopicPartition], dead: Sequence[int], up: Sequence[int],
     electable = [tp for tp in tps if case.unclean_winner(tp) is not None]
     if electable:  # otherwise every live replica is in a failed log directory (KFX406)
         if_ever = f"Only if {brokers_named((*dead, *up))} can never come back" if dead or up else "Then"
-        yield unclean_runbook(
+        yield unclean.unclean_runbook(
             electable,
             case,
             if_ever,

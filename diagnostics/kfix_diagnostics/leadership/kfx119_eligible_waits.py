@@ -44,15 +44,8 @@ from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, ro
 from kfix_diagnostics._explained import explained_by, find_out_why, running, runs_but, which_runs
 from kfix_diagnostics._failed_dirs import waits_for_disk
 from kfix_diagnostics._words import left_ago
+from kfix_diagnostics.leadership import _unclean as unclean
 from kfix_diagnostics.leadership._eligible import waits_for
-from kfix_diagnostics.leadership._unclean import (
-    allowed,
-    is_set,
-    nothing_registers,
-    set_to_false,
-    trap,
-    unclean_runbook,
-)
 
 _SHOWN = 3
 _NO_OTHER = "no replica alive"
@@ -67,7 +60,7 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
         if eligible is not None and not (waits_for_disk(row.tp, case) and not case.away(_wanted(eligible, case))):
             waits = EligibleLeaders(*(tuple(sorted(each)) for each in eligible))
             trapped = row.n_replicas > 1 and any(_split(_wanted(waits, case), case))
-            setting = allowed(row, case) if trapped else ""
+            setting = unclean.allowed(row, case) if trapped else ""
             found.setdefault((waits, case.unclean_winner(row.tp) if setting else None, setting), []).append(row.tp)
     for (eligible, other, setting), tps in found.items():
         finding = _waits(eligible, tps, case)
@@ -85,9 +78,9 @@ def _trapped(
     up, dead = away
     finding = replace(
         finding,
-        obj=trap(finding, setting),
+        obj=unclean.trap(finding, setting),
         about=f"{finding.about}, unclean elections {setting}, {_NO_OTHER if other is None else f'broker {other}'}",
-        forbids=(*finding.forbids, *nothing_registers(case)),
+        forbids=(*finding.forbids, *unclean.nothing_registers(case)),
     )
     winner = f"broker {other} may be elected first, and it may lack records"
     if other is None:
@@ -97,12 +90,12 @@ def _trapped(
     tps, whom = finding.partitions, brokers_named(dead)
     them = "it" if len(dead) == 1 else "they"
     before = f"Before {whom} {are(len(dead))} started"
-    firsts = set_to_false(tps, case, before=before, after=". Do not set min.insync.replicas")
+    firsts = unclean.set_to_false(tps, case, before=before, after=". Do not set min.insync.replicas")
     return replace(
         finding,
         summary=f"{per_topic(tps)} {has(topics(tps))} no leader, and {waits(topics(tps))} for {whom}, "
-        f"which {are(len(dead))} dead. {is_set(setting)}: once {them} {'starts' if len(dead) == 1 else 'start'}, "
-        f"{winner}",
+        f"which {are(len(dead))} dead. {unclean.is_set(setting)}: once {them} "
+        f"{'starts' if len(dead) == 1 else 'start'}, {winner}",
         remedies=(*firsts, diagnose_again(case, "Then diagnose again: KFX119 names the broker to start")),
         never=(
             (
@@ -124,10 +117,10 @@ def _trapped_while_running(
     return replace(
         finding,
         summary=f"{per_topic(tps)} {has(topics(tps))} no leader, and {waits(topics(tps))} for {whom}, "
-        f"which {'runs, but is' if one else 'run, but are'} fenced{rest}. {is_set(setting)}: once "
+        f"which {'runs, but is' if one else 'run, but are'} fenced{rest}. {unclean.is_set(setting)}: once "
         f"{'it registers' if one else 'they register'} again, {winner}",
         remedies=(
-            *set_to_false(tps, case, before=before, after=". Do not set min.insync.replicas"),
+            *unclean.set_to_false(tps, case, before=before, after=". Do not set min.insync.replicas"),
             find_out_why(up, case, "Only then repair it: a leader is elected and no record is lost"),
             diagnose_again(case, "Then diagnose again"),
         ),
@@ -250,7 +243,7 @@ def _remedies(
         return
     first = alive[0] if alive else None
     best = f"broker {first}, which led last," if first is not None else "the replica with the longest log"
-    yield unclean_runbook(
+    yield unclean.unclean_runbook(
         tps,
         case,
         f"Only if {brokers_named(wanted)} can never come back",

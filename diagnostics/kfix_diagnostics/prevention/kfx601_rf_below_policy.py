@@ -31,16 +31,7 @@ from kfix.core.derive.checks import CaseFile, RiskOfPartitions, Rows
 from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy
 from kfix.core.wording import has, per_topic, several
 from kfix_diagnostics._advice import runbook
-from kfix_diagnostics.prevention._prevention import (
-    NEVER_ALTER,
-    NEVER_AT_ONCE,
-    how_many,
-    largest,
-    n_brokers,
-    setting_rows,
-    tps_of,
-    worst_rows,
-)
+from kfix_diagnostics.prevention import _prevention as shared
 
 DEFAULT = "default.replication.factor"
 
@@ -55,27 +46,32 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 
 
 def _few(factor: int, rows: Rows, case: CaseFile) -> Finding:
-    tps = tps_of(rows)
-    replicas, brokers = several(factor, "replica"), n_brokers(case)
+    tps = shared.tps_of(rows)
+    replicas, brokers = several(factor, "replica"), shared.n_brokers(case)
     return Finding(
         obj=f"replication factor {factor}",
-        summary=f"{how_many(rows)} {has(len(rows))} {replicas}, but {case.criteria.expected.rf} are expected: "
+        summary=f"{shared.how_many(rows)} {has(len(rows))} {replicas}, but {case.criteria.expected.rf} are expected: "
         f"{per_topic(tps, counted=True)}",
         cause=Cause(f"the cluster has only {several(brokers, 'broker')}", Confidence.CERTAIN)
         if brokers <= factor
         else Cause("the topics were created with this replication factor"),
-        evidence=(*worst_rows(rows, "assignment", replicas), *setting_rows(case.settings(DEFAULT), DEFAULT)),
+        evidence=(
+            *shared.worst_rows(rows, "assignment", replicas),
+            *shared.setting_rows(case.settings(DEFAULT), DEFAULT),
+        ),
         remedies=tuple(_remedies(factor, rows, case)),
-        never=(NEVER_ALTER, NEVER_AT_ONCE),
+        never=(shared.NEVER_ALTER, shared.NEVER_AT_ONCE),
         partitions=tps,
     )
 
 
 def _remedies(factor: int, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
-    reachable = min(case.criteria.expected.rf, n_brokers(case))
+    reachable = min(case.criteria.expected.rf, shared.n_brokers(case))
     if reachable < case.criteria.expected.rf:
-        yield Remedy(f"Add brokers: {n_brokers(case)} cannot hold {case.criteria.expected.rf} replicas of a partition")
+        yield Remedy(
+            f"Add brokers: {shared.n_brokers(case)} cannot hold {case.criteria.expected.rf} replicas of a partition"
+        )
     if reachable > factor:
-        topic = largest(rows, case)
+        topic = shared.largest(rows, case)
         text = f"Raise the replication factor to {reachable} by a reassignment, topic by topic, beginning with {topic}"
         yield runbook(case, "raise-topic-rf", text, f"topic={topic}", f"rf={reachable}")

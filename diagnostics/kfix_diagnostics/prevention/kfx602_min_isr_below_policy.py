@@ -33,47 +33,35 @@ from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy
 from kfix.core.wording import per_topic
 from kfix_diagnostics._advice import runbook
-from kfix_diagnostics.prevention._prevention import (
-    DEFAULTS_CODE,
-    MIN_ISR,
-    NEVER_ABOVE_RF,
-    durable_defaults,
-    how_many,
-    inherits,
-    largest,
-    n_brokers,
-    setting_rows,
-    tps_of,
-    worst_rows,
-)
+from kfix_diagnostics.prevention import _prevention as shared
 
 
 @RiskOfPartitions(rows="min_isr >= 0 and min_isr < expected_min_isr and n_replicas > 1 and not deleting")
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     kinds = {(row.topic, row.min_isr) for row in rows}
-    defaults = {kind: inherits(kind[0], MIN_ISR, str(kind[1]), case) for kind in kinds}
+    defaults = {kind: shared.inherits(kind[0], shared.MIN_ISR, str(kind[1]), case) for kind in kinds}
     found = grouped(((row.min_isr, defaults[row.topic, row.min_isr]), row) for row in rows)
     for (value, default), same in sorted(found.items()):
         yield _low(value, tuple(same), case, default=default)
 
 
 def _low(value: int, rows: Rows, case: CaseFile, *, default: bool) -> Finding:
-    tps = tps_of(rows)
+    tps = shared.tps_of(rows)
     return Finding(
-        obj=f"{MIN_ISR} {value}{' by default' if default else ''}",
-        summary=f"{MIN_ISR} is {value} for {how_many(rows)}, but {case.criteria.expected.min_isr} is expected: "
-        f"{per_topic(tps, counted=True)}",
-        cause=Cause(f"the brokers' default of {MIN_ISR} is {value}", Confidence.CERTAIN)
+        obj=f"{shared.MIN_ISR} {value}{' by default' if default else ''}",
+        summary=f"{shared.MIN_ISR} is {value} for {shared.how_many(rows)}, but {case.criteria.expected.min_isr} is "
+        f"expected: {per_topic(tps, counted=True)}",
+        cause=Cause(f"the brokers' default of {shared.MIN_ISR} is {value}", Confidence.CERTAIN)
         if default
         else Cause("it is set on the topics themselves"),
         evidence=(
-            *worst_rows(rows, "topic settings", f"{MIN_ISR} {value}"),
-            *setting_rows(case.settings(MIN_ISR), MIN_ISR),
+            *shared.worst_rows(rows, "topic settings", f"{shared.MIN_ISR} {value}"),
+            *shared.setting_rows(case.settings(shared.MIN_ISR), shared.MIN_ISR),
         ),
         remedies=tuple(_remedies(rows, case)),
-        never=(NEVER_ABOVE_RF, "Do not rely on it for producers with acks=0 or 1: it does not protect them"),
+        never=(shared.NEVER_ABOVE_RF, "Do not rely on it for producers with acks=0 or 1: it does not protect them"),
         partitions=tps,
-        follows=(f"{DEFAULTS_CODE}:{MIN_ISR}",) if default else (),
+        follows=(f"{shared.DEFAULTS_CODE}:{shared.MIN_ISR}",) if default else (),
     )
 
 
@@ -82,13 +70,17 @@ def _remedies(rows: Rows, case: CaseFile) -> Iterator[Remedy]:
     fit = tuple(row for row in rows if row.n_replicas > wanted)
     tight = tuple(row for row in rows if row.n_replicas <= wanted)
     if fit:
-        text = f"Set it to {wanted}, topic by topic, beginning with {largest(fit, case)}"
-        yield durable_defaults(rows, largest(fit, case), wanted, text, case)
+        text = f"Set it to {wanted}, topic by topic, beginning with {shared.largest(fit, case)}"
+        yield shared.durable_defaults(rows, shared.largest(fit, case), wanted, text, case)
     plain = tuple(row for row in tight if not row.internal)
-    more = f"Raise the replication factor of {how_many(tight)} to {wanted + 1} first, then the setting" if tight else ""
-    if tight and n_brokers(case) <= wanted:
+    more = (
+        f"Raise the replication factor of {shared.how_many(tight)} to {wanted + 1} first, then the setting"
+        if tight
+        else ""
+    )
+    if tight and shared.n_brokers(case) <= wanted:
         yield Remedy(f"{more}. This needs more brokers than the cluster has")
     elif plain:
-        yield runbook(case, "raise-topic-rf", more, f"topic={largest(plain, case)}", f"rf={wanted + 1}")
+        yield runbook(case, "raise-topic-rf", more, f"topic={shared.largest(plain, case)}", f"rf={wanted + 1}")
     elif tight:
-        yield runbook(case, "raise-offsets-rf", more, f"topic={largest(tight, case)}", f"rf={wanted + 1}")
+        yield runbook(case, "raise-offsets-rf", more, f"topic={shared.largest(tight, case)}", f"rf={wanted + 1}")

@@ -28,17 +28,7 @@ from kfix.core.derive.checks import CaseFile, RiskOfPartitions, Rows
 from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy
 from kfix.core.wording import per_topic, several
 from kfix_diagnostics._advice import runbook
-from kfix_diagnostics.prevention._prevention import (
-    MIN_ISR,
-    NEVER_ALTER,
-    durable_defaults,
-    how_many,
-    largest,
-    n_brokers,
-    setting_rows,
-    tps_of,
-    worst_rows,
-)
+from kfix_diagnostics.prevention import _prevention as shared
 
 
 @RiskOfPartitions(rows="min_isr > 1 and min_isr == n_replicas and not reassigning and not deleting")
@@ -48,18 +38,18 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 
 
 def _tight(factor: int, rows: Rows, case: CaseFile) -> Finding:
-    tps = tps_of(rows)
+    tps = shared.tps_of(rows)
     return Finding(
         obj=f"replication factor {factor}",
-        summary=f"one broker down blocks producers with acks=all of {how_many(rows)}: {MIN_ISR} requires all "
-        f"{several(factor, 'replica')} to be in sync: {per_topic(tps, counted=True)}",
-        cause=Cause(f"{MIN_ISR} leaves no replica to spare", Confidence.CERTAIN),
+        summary=f"one broker down blocks producers with acks=all of {shared.how_many(rows)}: {shared.MIN_ISR} requires "
+        f"all {several(factor, 'replica')} to be in sync: {per_topic(tps, counted=True)}",
+        cause=Cause(f"{shared.MIN_ISR} leaves no replica to spare", Confidence.CERTAIN),
         evidence=(
-            *worst_rows(rows, "topic settings", f"{MIN_ISR} requires {factor}"),
-            *setting_rows(case.settings(MIN_ISR), MIN_ISR),
+            *shared.worst_rows(rows, "topic settings", f"{shared.MIN_ISR} requires {factor}"),
+            *shared.setting_rows(case.settings(shared.MIN_ISR), shared.MIN_ISR),
         ),
         remedies=tuple(_remedies(factor, rows, case)),
-        never=(f"Do not lower {MIN_ISR} to 1 for maintenance", NEVER_ALTER),
+        never=(f"Do not lower {shared.MIN_ISR} to 1 for maintenance", shared.NEVER_ALTER),
         partitions=tps,
         # Too few replicas are the cause, where they are reported.
         follows=() if all(row.internal for row in rows) else (f"KFX601:replication factor {factor}",),
@@ -68,14 +58,17 @@ def _tight(factor: int, rows: Rows, case: CaseFile) -> Finding:
 
 def _remedies(factor: int, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
     if factor > case.criteria.expected.min_isr:
-        text = f"Lower {MIN_ISR} to {factor - 1}, topic by topic, beginning with {largest(rows, case)}"
-        yield durable_defaults(rows, largest(rows, case), factor - 1, text, case)
-    if n_brokers(case) <= factor:
+        text = f"Lower {shared.MIN_ISR} to {factor - 1}, topic by topic, beginning with {shared.largest(rows, case)}"
+        yield shared.durable_defaults(rows, shared.largest(rows, case), factor - 1, text, case)
+    if shared.n_brokers(case) <= factor:
         yield Remedy(
-            f"Add a broker, then a replica: {n_brokers(case)} brokers cannot hold {factor + 1} replicas of a partition"
+            f"Add a broker, then a replica: {shared.n_brokers(case)} brokers cannot hold {factor + 1} replicas of a "
+            "partition"
         )
         return
     plain = tuple(row for row in rows if not row.internal)
-    name, topic = ("raise-topic-rf", largest(plain, case)) if plain else ("raise-offsets-rf", largest(rows, case))
+    name, topic = (
+        ("raise-topic-rf", shared.largest(plain, case)) if plain else ("raise-offsets-rf", shared.largest(rows, case))
+    )
     text = f"Raise the replication factor to {factor + 1} by a reassignment, topic by topic, beginning with {topic}"
     yield runbook(case, name, text, f"topic={topic}", f"rf={factor + 1}")

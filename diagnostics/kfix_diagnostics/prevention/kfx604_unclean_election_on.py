@@ -33,22 +33,12 @@ from kfix.core.derive.elections import UNCLEAN
 from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy
 from kfix.core.wording import per_topic
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, servers
-from kfix_diagnostics.prevention._prevention import (
-    DEFAULTS_CODE,
-    default_rows,
-    durable_defaults,
-    how_many,
-    inherits,
-    lacks_in_sync,
-    largest,
-    tps_of,
-    worst_rows,
-)
+from kfix_diagnostics.prevention import _prevention as shared
 
 
 @RiskOfPartitions(rows="unclean_known and unclean and n_replicas > 1 and not deleting")
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
-    defaults = {topic: inherits(topic, UNCLEAN, "true", case) for topic in sorted({row.topic for row in rows})}
+    defaults = {topic: shared.inherits(topic, UNCLEAN, "true", case) for topic in sorted({row.topic for row in rows})}
     for default in (False, True):
         found = tuple(row for row in rows if defaults[row.topic] is default)
         if found:
@@ -56,34 +46,34 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 
 
 def _on(rows: Rows, case: CaseFile, *, default: bool) -> Finding:
-    tps, topic = tps_of(rows), largest(rows, case)
+    tps, topic = shared.tps_of(rows), shared.largest(rows, case)
     most = max((row for row in rows if row.topic == topic), key=lambda row: row.n_replicas)
     expected = case.criteria.expected.min_isr
     min_isr = expected if most.n_replicas > expected else max(most.min_isr, 1)
     nodes = "controllers" if case.kraft else "brokers"
     return Finding(
         obj="topics by default" if default else "topics",
-        summary=f"an unclean election may lose acknowledged records of {how_many(rows)}: "
+        summary=f"an unclean election may lose acknowledged records of {shared.how_many(rows)}: "
         f"{per_topic(tps, counted=True)}",
         cause=Cause(f"the {nodes}' default of {UNCLEAN} is true", Confidence.CERTAIN)
         if default
         else Cause(f"{UNCLEAN} is set to true on the topics themselves"),
         evidence=(
-            *worst_rows(rows, "topic settings", f"{UNCLEAN} true"),
-            *default_rows(UNCLEAN, case),
+            *shared.worst_rows(rows, "topic settings", f"{UNCLEAN} true"),
+            *shared.default_rows(UNCLEAN, case),
         ),
         remedies=(_turn_off(rows, topic, min_isr, case),),
         never=(NEVER_UNCLEAN_CONFIG,),
         partitions=tps,
-        follows=(f"{DEFAULTS_CODE}:{UNCLEAN}",) if default else (),
+        follows=(f"{shared.DEFAULTS_CODE}:{UNCLEAN}",) if default else (),
     )
 
 
 def _turn_off(rows: Rows, topic: str, min_isr: int, case: CaseFile) -> Remedy:
     """Returns the runbook, which sets min.insync.replicas, too; or this setting alone where that would be refused."""
     text = f"Turn it off, topic by topic, beginning with {topic}"
-    if not lacks_in_sync(rows, topic, min_isr):
-        return durable_defaults(rows, topic, min_isr, text, case)
+    if not shared.lacks_in_sync(rows, topic, min_isr):
+        return shared.durable_defaults(rows, topic, min_isr, text, case)
     return Remedy(
         text,
         f"kafka-configs.sh {servers(case)} --alter --entity-type topics --entity-name {shlex.quote(topic)} "

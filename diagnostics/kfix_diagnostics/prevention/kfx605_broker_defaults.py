@@ -37,14 +37,7 @@ from kfix.core.diagnosis.finding import Cause, Finding, Remedy, Severity
 from kfix.core.wording import are, brokers_named
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, runbook, servers
 from kfix_diagnostics._bans import restart
-from kfix_diagnostics.prevention._prevention import (
-    MIN_ISR,
-    NEVER_ABOVE_RF,
-    default_rows,
-    defaults,
-    n_brokers,
-    number,
-)
+from kfix_diagnostics.prevention import _prevention as shared
 
 #: Setting -> the topic that it applies to, "" for all topics.
 FACTORS = {
@@ -54,7 +47,7 @@ FACTORS = {
     "share.coordinator.state.topic.replication.factor": SHARE_TOPIC,
 }
 MINIMA = {
-    MIN_ISR: "",
+    shared.MIN_ISR: "",
     "transaction.state.log.min.isr": TRANSACTIONS_TOPIC,
     "share.coordinator.state.topic.min.isr": SHARE_TOPIC,
 }
@@ -62,18 +55,18 @@ MINIMA = {
 
 @RiskOfCluster(rows="internal or n_replicas <= expected_min_isr or n_isr < expected_min_isr")
 def check(rows: Rows, case: CaseFile) -> Iterator[Finding]:
-    brokers = n_brokers(case)
+    brokers = shared.n_brokers(case)
     for key in FACTORS:
         yield from _low(key, min(case.criteria.expected.rf, brokers), rows, case)
     for key in MINIMA:
         # One broker cannot hold two copies.
         yield from _low(key, min(case.criteria.expected.min_isr, brokers), rows, case)
-    if "true" in defaults(UNCLEAN, case).values():
+    if "true" in shared.defaults(UNCLEAN, case).values():
         yield _finding(UNCLEAN, "true", "false", rows, case)
 
 
 def _low(key: str, wanted: int, rows: Rows, case: CaseFile) -> Iterator[Finding]:
-    numbers = [n for n in map(number, case.settings(key).values()) if n is not None]
+    numbers = [n for n in map(shared.number, case.settings(key).values()) if n is not None]
     if numbers and 0 <= min(numbers) < wanted:
         yield _finding(key, str(min(numbers)), str(wanted), rows, case)
 
@@ -88,7 +81,7 @@ def _finding(key: str, value: str, wanted: str, rows: Rows, case: CaseFile) -> F
         summary=f"{key} is {value}{_where(key, value, case)}, but {wanted} is expected. {acts}"
         + (": the topic exists, so only if it is created again" if there else ""),
         cause=Cause(f"{_who(key, case)} were set up this way, or with the settings that Kafka ships"),
-        evidence=tuple(default_rows(key, case)),
+        evidence=tuple(shared.default_rows(key, case)),
         remedies=tuple(_remedies(key, wanted, rows, case)),
         never=(_never(key),),
     )
@@ -100,7 +93,7 @@ def _who(key: str, case: CaseFile) -> str:
 
 def _where(key: str, value: str, case: CaseFile) -> str:
     """Returns which controllers have it, where it depends on which one is active."""
-    found = defaults(key, case)
+    found = shared.defaults(key, case)
     if key != UNCLEAN or not case.kraft or len(set(found.values())) == 1:
         return ""
     having = [node for node, each in found.items() if each == value]
@@ -110,11 +103,11 @@ def _where(key: str, value: str, case: CaseFile) -> str:
 def _never(key: str) -> str:
     if key in FACTORS:
         return "Do not expect it to change existing topics"
-    return NEVER_UNCLEAN_CONFIG if key == UNCLEAN else NEVER_ABOVE_RF
+    return NEVER_UNCLEAN_CONFIG if key == UNCLEAN else shared.NEVER_ABOVE_RF
 
 
 def _remedies(key: str, wanted: str, rows: Rows, case: CaseFile) -> Iterator[Remedy]:
-    if key not in {MIN_ISR, UNCLEAN}:
+    if key not in {shared.MIN_ISR, UNCLEAN}:
         yield restart(f"Set {key}={wanted} in the server.properties of every broker, then do a rolling restart")
         return
     least = 0 if key == UNCLEAN else int(wanted)
@@ -138,7 +131,7 @@ def _remedies(key: str, wanted: str, rows: Rows, case: CaseFile) -> Iterator[Rem
     topic = min(f.topic for f in short)
     text = f"Raise topics with at most {wanted} replicas first, such as {topic}. Change the default last"
     name = "raise-offsets-rf" if any(f.internal for f in short if f.topic == topic) else "raise-topic-rf"
-    if n_brokers(case) > int(wanted):
+    if shared.n_brokers(case) > int(wanted):
         yield runbook(case, name, text, f"topic={topic}", f"rf={int(wanted) + 1}")
     else:
-        yield Remedy(f"Add brokers: {n_brokers(case)} cannot hold {int(wanted) + 1} replicas of a partition")
+        yield Remedy(f"Add brokers: {shared.n_brokers(case)} cannot hold {int(wanted) + 1} replicas of a partition")

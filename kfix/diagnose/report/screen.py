@@ -19,23 +19,9 @@ if TYPE_CHECKING:
 
 from kfix.core.diagnosis.finding import Blocked, Diagnosis, Finding, Remedy, Severity
 from kfix.core.wording import several, some
+from kfix.diagnose.report import table
 from kfix.diagnose.report.grouping import in_groups
 from kfix.diagnose.report.snapshot import reach_lines
-from kfix.diagnose.report.table import (
-    STEP,
-    STYLES,
-    cause_line,
-    headline,
-    looked_at_line,
-    muted_lines,
-    named_again,
-    not_read_lines,
-    note_lines,
-    sentence,
-    title,
-    unfinished_lines,
-    worst_of,
-)
 from kfix.diagnose.report.verdict import UNREAD
 from kfix.front.lines import NARROWEST, Line, height, print_lines
 
@@ -97,13 +83,13 @@ def screen_lines(diagnosis: Diagnosis, width: int, most: int = MOST_LINES) -> It
     every, diagnosis = diagnosis, in_groups(diagnosis)
     triage = _triage(diagnosis, every)
     heads = [finding for finding in diagnosis.findings if finding.code != UNREAD]
-    top = [headline(diagnosis), *_triage_lines(triage), *note_lines(diagnosis)]
-    bottom = [looked_at_line(diagnosis, probes=False), *([_more(heads, diagnosis.profile)] if heads else [])]
-    muted = [*muted_lines(diagnosis.muted, shown=_MUTED_SHOWN, profile=diagnosis.profile)]
+    top = [table.headline(diagnosis), *_triage_lines(triage), *table.note_lines(diagnosis)]
+    bottom = [table.looked_at_line(diagnosis, probes=False), *([_more(heads, diagnosis.profile)] if heads else [])]
+    muted = [*table.muted_lines(diagnosis.muted, shown=_MUTED_SHOWN, profile=diagnosis.profile)]
     left = most - height([*top, *muted, *bottom], width) - 2  # empty lines
     body = [*reach_lines(diagnosis.vantages)]
     body += [Line(""), *_heads(heads, left, width, triage)] if heads else []
-    body += [*not_read_lines(diagnosis), *muted, *unfinished_lines(diagnosis.unfinished)]
+    body += [*table.not_read_lines(diagnosis), *muted, *table.unfinished_lines(diagnosis.unfinished)]
     yield from [*top, *body]
     if len(top) > 1 or body:
         yield Line("")
@@ -123,16 +109,20 @@ def _triage_lines(triage: Triage | None) -> Iterator[Line]:
     if triage is None:
         return
     what, head = triage.what, triage.head
-    yield Line(f"what: {what.summary} ({what.code}).", style="bold", hang=STEP)
-    yield from (Line(f"blocked: {each}", style="bold", hang=STEP) for each in triage.blocked)
-    yield from (Line(f"not affected: {each}", hang=STEP) for each in triage.unaffected)
-    yield Line(f"cause: {head.summary} ({head.code}).", hang=STEP) if head is not what else cause_line(head, 0)
+    yield Line(f"what: {what.summary} ({what.code}).", style="bold", hang=table.STEP)
+    yield from (Line(f"blocked: {each}", style="bold", hang=table.STEP) for each in triage.blocked)
+    yield from (Line(f"not affected: {each}", hang=table.STEP) for each in triage.unaffected)
+    yield (
+        Line(f"cause: {head.summary} ({head.code}).", hang=table.STEP)
+        if head is not what
+        else table.cause_line(head, 0)
+    )
     if triage.next:
         yield step_line(triage.next)
     if triage.then:
         yield step_line(triage.then, "then")
     if triage.never:
-        yield Line(f"don't: {sentence(triage.never.removeprefix('Do not '))}", hang=STEP)
+        yield Line(f"don't: {table.sentence(triage.never.removeprefix('Do not '))}", hang=table.STEP)
 
 
 def _first_step(head: Finding, every: Diagnosis) -> Remedy | None:
@@ -170,9 +160,11 @@ def _blocked(each: Iterable[Blocked]) -> list[str]:
 
 
 def _more(heads: Iterable[Finding], profile: str) -> Line:
-    code = worst_of(heads).code
-    text = f"details and evidence: kfix diagnose{named_again(profile)} --verbose; about a code: kfix explain {code}"
-    return Line(text, style="dim", hang=STEP)
+    code = table.worst_of(heads).code
+    text = (
+        f"details and evidence: kfix diagnose{table.named_again(profile)} --verbose; about a code: kfix explain {code}"
+    )
+    return Line(text, style="dim", hang=table.STEP)
 
 
 def _heads(heads: Sequence[Finding], left: int, width: int, triage: Triage | None) -> Iterator[Line]:
@@ -188,32 +180,40 @@ def _heads(heads: Sequence[Finding], left: int, width: int, triage: Triage | Non
         left -= height(shown, width)
     if rest := heads[len(named) :]:
         yield Line(
-            f"and {several(len(rest), 'more finding')}: {_codes(rest)}", 0, STYLES[worst_of(rest).severity], STEP
+            f"and {several(len(rest), 'more finding')}: {_codes(rest)}",
+            0,
+            table.STYLES[table.worst_of(rest).severity],
+            table.STEP,
         )
 
 
 def _consequence(finding: Finding, indent: int) -> Line:
-    return Line(f"{title(finding)}: {sentence(finding.summary)}", indent, STYLES[finding.worst], hang=STEP)
+    return Line(
+        f"{table.title(finding)}: {table.sentence(finding.summary)}",
+        indent,
+        table.STYLES[finding.worst],
+        hang=table.STEP,
+    )
 
 
 def _in_one_line(finding: Finding, indent: int, width: int) -> Line:
-    text = shorten(f"{title(finding)}: {finding.summary}", width - indent, placeholder=" ...")
-    return Line(text, indent, STYLES[finding.worst], verbatim=True)
+    text = shorten(f"{table.title(finding)}: {finding.summary}", width - indent, placeholder=" ...")
+    return Line(text, indent, table.STYLES[finding.worst], verbatim=True)
 
 
 def _details(finding: Finding, triage: Triage | None, consequence: Callable[[Finding, int], Line]) -> Iterator[Line]:
     """Yields cause, remedy, what not to do and consequences, without repeating the first lines of the screen."""
-    yield Line(title(finding), 0, STYLES[finding.worst], hang=STEP)
+    yield Line(table.title(finding), 0, table.STYLES[finding.worst], hang=table.STEP)
     if triage is None:
-        yield Line(sentence(finding.summary), STEP, hang=STEP)
+        yield Line(table.sentence(finding.summary), table.STEP, hang=table.STEP)
     if triage is None or triage.what is not finding:
-        yield cause_line(finding, STEP)
+        yield table.cause_line(finding, table.STEP)
     if finding.remedies and triage is None:
-        yield step_line(finding.remedies[0], indent=STEP)
+        yield step_line(finding.remedies[0], indent=table.STEP)
     never = [each for each in finding.never if triage is None or each != triage.never]
     if never and finding.worst > Severity.INFO:
         more = f" ({len(never) - 1} more)" if len(never) > 1 else ""
-        yield Line(f"{never[0]}{more}", STEP, hang=STEP)
+        yield Line(f"{never[0]}{more}", table.STEP, hang=table.STEP)
     yield from _consequences(finding, triage, consequence)
 
 
@@ -224,16 +224,16 @@ def _consequences(
     children = [child for child in every if triage is None or child is not triage.what]
     shown = children if len(children) <= _CONSEQUENCES_SHOWN else children[: _CONSEQUENCES_SHOWN - 1]
     for child in shown:
-        yield consequence(replace(child, folded=()), STEP)
+        yield consequence(replace(child, folded=()), table.STEP)
     if rest := [replace(child, folded=()) for child in children[len(shown) :]]:
-        yield Line(f"and {several(len(rest), 'more consequence')}: {_codes(rest)}", STEP, hang=STEP)
+        yield Line(f"and {several(len(rest), 'more consequence')}: {_codes(rest)}", table.STEP, hang=table.STEP)
 
 
 def step_line(remedy: Remedy, label: str = "next", indent: int = 0) -> Line:
     if remedy.command:
         # One line to paste; the full report has its sentence.
         return Line(f"{label}: {remedy.command}", indent, "green", verbatim=True)
-    return Line(f"{label}: {sentence(remedy.text)}", indent, hang=STEP)
+    return Line(f"{label}: {table.sentence(remedy.text)}", indent, hang=table.STEP)
 
 
 def _codes(findings: Iterable[Finding]) -> str:
