@@ -108,15 +108,10 @@ def find_page(name: str) -> Check | FleetCheck:
 
 
 def table() -> str:
-    """Returns the table of codes as Markdown, for docs/diagnostics.md and diagnostics/README.md."""
+    """Returns the table of codes as Markdown, for docs/diagnostics.md."""
     rows = ["| code | slug | worst | finding | must persist | reported |", "|---|---|---|---|---|---|"]
     rows += [f"| {c.code} | {c.slug} | {c.severity.word} | {c.title} | {_lasts(c)} | {_reported(c)} |" for c in pages()]
     return "\n".join(rows)
-
-
-def rows_table() -> str:
-    """Returns the rows that each check is given as Markdown, for diagnostics/README.md; a test keeps it fresh."""
-    return "\n".join(["| code | rows |", "|---|---|", *(f"| {c.code} | `{c.rows}` |" for c in ALL if c.rows)])
 
 
 def _reported(check: Check | FleetCheck) -> str:

@@ -5,8 +5,8 @@ A `PartitionCheck` is a condition over one row of facts, so it runs in the share
 match are described, all at once, so that 400 partitions with one cause become one finding. A `ClusterCheck` is for
 everything that does not concern a single partition.
 
-Both declare `rows`, the condition that picks their rows of facts. Live diagnosis, the judging of stored clusters and
-the table in diagnostics/README.md all use this declaration, and a check cannot reach any other row.
+Both declare `rows`, the condition that picks their rows of facts. Live diagnosis and the judging of stored clusters use
+this declaration, and a check cannot reach any other row.
 
 A check with `prevention` reports a latent risk: it runs in the audit and with `kfix diagnose --prevention`, and never
 with a severity above WARNING. Its condition may also name `expected_rf` and `expected_min_isr`.

@@ -49,7 +49,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why, in a sentence: likely, unless the check has proof or doubts it."""
+    """Why, in a sentence, and how certain that is."""
 
     text: str
     confidence: Confidence = Confidence.LIKELY
