@@ -58,9 +58,17 @@ ON_KRAFT = frozenset(
 _MOVING = frozenset({"raise-topic-rf", "raise-offsets-rf", "spread-replicas"})
 
 
-def partition_options(numbers: Sequence[int]) -> str:
+def _partition_options(numbers: Sequence[int]) -> str:
     """Returns the partitions for `kfix offsets save`; many of them are saved as all."""
     return "--partition all" if len(numbers) > _FEW else " ".join(f"--partition {number}" for number in numbers)
+
+
+def save_offsets(case: CaseFile, tps: Sequence[TopicPartition]) -> tuple[Remedy, str]:
+    """Returns how to save the committed offsets that the logs of these partitions hold, and the file that has them."""
+    file = f"offsets-{tps[0].partition}.json" if len(tps) == 1 else "offsets.json"
+    which = _partition_options([tp.partition for tp in tps])
+    command = f"kfix offsets save {cluster_options(case)} {which} --output-file {file}"
+    return Remedy("Save the offsets that the log holds", command), file
 
 
 def save_from_disk(tps: Iterable[TopicPartition], brokers: Iterable[int]) -> Iterator[Remedy]:
@@ -71,7 +79,7 @@ def save_from_disk(tps: Iterable[TopicPartition], brokers: Iterable[int]) -> Ite
         yield Remedy(
             f"If it cannot start: save the committed offsets from the disk of {some([f'broker {b}' for b in ids])}; "
             f"run this there, with its log directory as DIR. Once a leader is back, kfix offsets restore commits them",
-            f"kfix offsets save {partition_options(numbers)} --log-dir DIR --output-file offsets.json",
+            f"kfix offsets save {_partition_options(numbers)} --log-dir DIR --output-file offsets.json",
         )
 
 

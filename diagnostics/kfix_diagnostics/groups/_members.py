@@ -22,7 +22,7 @@ def called(member: GroupMember) -> str:
 
 
 def restart_members(group: str, members: Sequence[GroupMember], case: CaseFile) -> Iterator[Remedy]:
-    """Yields what ends a rebalance without a change by kfix."""
+    """Yields what ends a rebalance without a change by kfix, then the eviction of each member, of at most three."""
     yield Remedy(
         "Read the log or a thread dump of these members, and restart the process that does not poll",
         f"kafka-consumer-groups.sh {servers(case)} --describe --group {shlex.quote(group)} --members --verbose",
@@ -34,18 +34,11 @@ def restart_members(group: str, members: Sequence[GroupMember], case: CaseFile) 
             "with the same group.instance.id"
         )
     yield Remedy("Or wait for its rebalance timeout (max.poll.interval.ms): the coordinator then removes the member")
-
-
-def evictions(group: str, members: Sequence[GroupMember], case: CaseFile) -> Iterator[Remedy]:
-    """Yields the eviction of each of these members, of at most three."""
-    yield from (_eviction(group, member, case, alone=len(members) == 1) for member in members[:_EVICTED_SHOWN])
-
-
-def _eviction(group: str, member: GroupMember, case: CaseFile, *, alone: bool) -> Remedy:
-    text = f"If {called(member)} cannot be restarted now: evict it (a gated runbook)"
-    if not alone:
-        text = f"If it is {called(member)} that hangs and cannot be restarted: evict it (a gated runbook)"
-    return runbook(case, "evict-member", text, f"group={group}", f"member={member.id}")
+    for member in members[:_EVICTED_SHOWN]:
+        text = f"If {called(member)} cannot be restarted now: evict it (a gated runbook)"
+        if len(members) > 1:
+            text = f"If it is {called(member)} that hangs and cannot be restarted: evict it (a gated runbook)"
+        yield runbook(case, "evict-member", text, f"group={group}", f"member={member.id}")
 
 
 # A group of the consumer protocol (KIP-848) that does not leave Reconciling: a member stays behind its epoch.
@@ -85,7 +78,7 @@ def _held(before: GroupReading, last: GroupReading, stood: tuple[GroupMember, ..
             *(Evidence(source, f"member {m.id}", _position(m)) for m in stood[:_SHOWN]),
         ),
         blocked=Blocked(_who(len(stood), len(waiting)), (last.group,)),
-        remedies=(*restart_members(last.group, stood, case), *evictions(last.group, stood, case)),
+        remedies=tuple(restart_members(last.group, stood, case)),
         never=(
             "Do not restart brokers or move the coordinator because of it: the next one waits for the same member",
             "Do not restart the other members: they read the partitions that they have",

@@ -40,7 +40,7 @@ from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import LoggedGroup, OffsetsLog, TopicPartition
 from kfix.core.wording import per_topic, several, some
-from kfix_diagnostics._advice import cluster_options, diagnose_group, partition_options
+from kfix_diagnostics._advice import cluster_options, diagnose_group, save_offsets
 from kfix_diagnostics._bans import no_election, no_restart
 from kfix_diagnostics._evidence import log_source
 
@@ -101,12 +101,8 @@ def _rows(log: OffsetsLog, group: LoggedGroup) -> Iterator[Evidence]:
 
 def _remedies(broker: int, group: str, tps: tuple[TopicPartition, ...], case: CaseFile) -> Iterator[Remedy]:
     yield Remedy("Stop the consumers of these groups before they commit new positions")
-    chosen = partition_options([tp.partition for tp in tps])
-    file = f"offsets-{tps[0].partition}.json" if len(tps) == 1 else "offsets.json"
-    yield Remedy(
-        "Save the offsets that the log holds",
-        f"kfix offsets save {cluster_options(case)} {chosen} --output-file {file}",
-    )
+    save, file = save_offsets(case, tps)
+    yield save
     yield Remedy(
         "Commit the saved offsets again (a gated runbook). Then start the consumers",
         f"kfix offsets restore {file} {cluster_options(case)}",

@@ -41,7 +41,7 @@ from kfix.core.snapshot.group_reading import REBALANCING, GroupMember, GroupRead
 from kfix.core.snapshot.snapshot import Group
 from kfix.core.wording import ago, several, some
 from kfix_diagnostics._advice import diagnose_group
-from kfix_diagnostics.groups._members import called, evictions, not_reconciled, restart_members
+from kfix_diagnostics.groups._members import called, not_reconciled, restart_members
 
 _SHOWN = 5
 
@@ -145,7 +145,7 @@ def _held(before: GroupReading, last: GroupReading, members: tuple[GroupMember, 
             *((Evidence("DescribeGroups", "members that have joined since", str(new)),) if new else ()),
         ),
         blocked=Blocked(f"{several(len(last.members or ()), 'member')} of the group", (last.group,)),
-        remedies=tuple(_remedies(last, members, case)),
+        remedies=tuple(restart_members(last.group, members, case)),
         never=(
             "Do not restart brokers or move the coordinator because of it: the next one waits for the same member",
             "Do not restart all members at once: each start triggers another rebalance",
@@ -153,8 +153,3 @@ def _held(before: GroupReading, last: GroupReading, members: tuple[GroupMember, 
         ),
         token=",".join(sorted(member.id for member in members)),
     )
-
-
-def _remedies(last: GroupReading, members: tuple[GroupMember, ...], case: CaseFile) -> Iterator[Remedy]:
-    yield from restart_members(last.group, members, case)
-    yield from evictions(last.group, members, case)

@@ -42,7 +42,7 @@ from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Blocked, Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import per_topic
-from kfix_diagnostics._advice import cluster_options, diagnose_again, partition_options, runbook
+from kfix_diagnostics._advice import diagnose_again, runbook, save_offsets
 from kfix_diagnostics._bans import no_election, no_restart
 from kfix_diagnostics._evidence import group_rows, probe_rows
 from kfix_diagnostics.groups._members import gave_up
@@ -93,12 +93,7 @@ def _leads(leader: int, tp: TopicPartition, case: CaseFile) -> Iterator[Evidence
 
 
 def _remedies(leader: int, tps: tuple[TopicPartition, ...], case: CaseFile) -> Iterator[Remedy]:
-    chosen = partition_options([tp.partition for tp in tps])
-    file = f"offsets-{tps[0].partition}.json" if len(tps) == 1 else "offsets.json"
-    yield Remedy(
-        "Save the offsets that the log holds",
-        f"kfix offsets save {cluster_options(case)} {chosen} --output-file {file}",
-    )
+    yield save_offsets(case, tps)[0]
     if _compactable(tps, case):
         yield runbook(
             case,
