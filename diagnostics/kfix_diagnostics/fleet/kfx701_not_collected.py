@@ -33,17 +33,15 @@ def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
     for name, why in sorted(case.failed.items()):
         read = case.last_read.get(name)
         last = f"last collected on {read.isoformat()}" if read else "never collected"
-        yield (
-            name,
-            Finding(
-                obj="cluster",
-                summary=f"could not be read, {last}; state unknown",
-                cause=Cause(why, Confidence.CERTAIN),
-                evidence=(Evidence("the run", "collecting", why),),
-                remedies=(Remedy("Diagnose it from the host of the audit", _command(case.entries.get(name))),),
-                never=("Do not assume that what was not read is healthy",),
-            ),
+        finding = Finding(
+            obj="cluster",
+            summary=f"could not be read, {last}; state unknown",
+            cause=Cause(why, Confidence.CERTAIN),
+            evidence=(Evidence("the run", "collecting", why),),
+            remedies=(Remedy("Diagnose it from the host of the audit", _command(case.entries.get(name))),),
+            never=("Do not assume that what was not read is healthy",),
         )
+        yield name, finding
 
 
 def _command(entry: ClusterEntry | None) -> str:

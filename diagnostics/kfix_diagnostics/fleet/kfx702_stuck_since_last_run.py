@@ -38,22 +38,20 @@ def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
         partitions = _in_order({p for stuck in all_stuck for p in stuck.partitions})
         codes = sorted({stuck.code for stuck in all_stuck})
         each = [f"{s.code} since {s.since.isoformat()}: {some(_in_order(s.partitions))}" for s in all_stuck]
-        yield (
-            name,
-            Finding(
-                obj="partitions",
-                summary=f"{several(len(partitions), 'partition')} {has(len(partitions))} the same finding as "
-                f"in the previous audit: {'; '.join(each)}",
-                cause=Cause("it was not repaired, and it does not resolve itself"),
-                evidence=tuple(
-                    Evidence(f"audit of {s.since.isoformat()} and this one", s.code, some(_in_order(s.partitions)))
-                    for s in all_stuck
-                ),
-                remedies=(Remedy(f"See {' and '.join(codes)} of this cluster for the remedy"),),
-                never=("Do not wait for it to resolve itself: it has had time to",),
-                partitions=tuple(_tp(p) for p in partitions),
+        finding = Finding(
+            obj="partitions",
+            summary=f"{several(len(partitions), 'partition')} {has(len(partitions))} the same finding as "
+            f"in the previous audit: {'; '.join(each)}",
+            cause=Cause("it was not repaired, and it does not resolve itself"),
+            evidence=tuple(
+                Evidence(f"audit of {s.since.isoformat()} and this one", s.code, some(_in_order(s.partitions)))
+                for s in all_stuck
             ),
+            remedies=(Remedy(f"See {' and '.join(codes)} of this cluster for the remedy"),),
+            never=("Do not wait for it to resolve itself: it has had time to",),
+            partitions=tuple(_tp(p) for p in partitions),
         )
+        yield name, finding
 
 
 def _tp(text: str) -> TopicPartition:

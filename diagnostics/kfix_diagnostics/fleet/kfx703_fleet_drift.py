@@ -70,20 +70,16 @@ def _of(tag: str, names: list[str], case: FleetCase) -> Iterator[tuple[str, Find
                 )
                 odd.setdefault(name, []).append((key, value, others))
     for name, rows in odd.items():
-        yield (
-            name,
-            Finding(
-                obj=f"tag {tag}",
-                summary=f"{several(len(rows), 'broker setting')} {'differs' if len(rows) == 1 else 'differ'} from the "
-                f"clusters tagged {tag}: {some([key for key, _, _ in rows])}",
-                cause=Cause("it was set up, or changed, separately"),
-                evidence=tuple(
-                    Evidence("brokers", key, f"{value or 'empty'}; {others}") for key, value, others in rows
-                ),
-                remedies=(Remedy("Give it the settings of the other clusters by a rolling change, or another tag"),),
-                never=("Do not change many clusters at once",),
-            ),
+        finding = Finding(
+            obj=f"tag {tag}",
+            summary=f"{several(len(rows), 'broker setting')} {'differs' if len(rows) == 1 else 'differ'} from the "
+            f"clusters tagged {tag}: {some([key for key, _, _ in rows])}",
+            cause=Cause("it was set up, or changed, separately"),
+            evidence=tuple(Evidence("brokers", key, f"{value or 'empty'}; {others}") for key, value, others in rows),
+            remedies=(Remedy("Give it the settings of the other clusters by a rolling change, or another tag"),),
+            never=("Do not change many clusters at once",),
         )
+        yield name, finding
 
 
 def _usual(values: Mapping[str, str]) -> tuple[str, int]:

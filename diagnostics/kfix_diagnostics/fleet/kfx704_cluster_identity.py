@@ -37,30 +37,25 @@ def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
     for cluster, same in names.items():
         for name in same if len(same) > 1 else ():
             others = [n for n in same if n != name]
-            yield (
-                name,
-                _finding(
-                    "two names",
-                    f"is the same cluster as {some(others)}: it is audited twice, and the intended cluster is not",
-                    "an address of the inventory was copied",
-                    cluster,
-                    "Give each name the address of its own cluster",
-                ),
+            found = _finding(
+                "two names",
+                f"is the same cluster as {some(others)}: it is audited twice, and the intended cluster is not",
+                "an address of the inventory was copied",
+                cluster,
+                "Give each name the address of its own cluster",
             )
+            yield name, found
     for name, digest in sorted(case.digests.items()):
         before = case.previous_ids.get(name, "")
         if before and digest.cluster_id and before != digest.cluster_id:
-            yield (
-                name,
-                _finding(
-                    "another cluster",
-                    f"is a different cluster than in the previous audit: its id is {digest.cluster_id}, it was "
-                    f"{before}",
-                    "it was re-created, or its address belongs to another cluster",
-                    digest.cluster_id,
-                    "Check whether it was re-created on purpose. If not, correct the address in the inventory",
-                ),
+            found = _finding(
+                "another cluster",
+                f"is a different cluster than in the previous audit: its id is {digest.cluster_id}, it was {before}",
+                "it was re-created, or its address belongs to another cluster",
+                digest.cluster_id,
+                "Check whether it was re-created on purpose. If not, correct the address in the inventory",
             )
+            yield name, found
 
 
 def _finding(obj: str, summary: str, cause: str, cluster: str, remedy: str) -> Finding:

@@ -38,17 +38,15 @@ def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
         if early <= EARLY and late <= LATE:
             continue
         off, where = (late, "after the run ended") if late > LATE else (early, "before the run began")
-        yield (
-            name,
-            Finding(
-                obj="snapshot",
-                summary=f"its snapshot was taken {_minutes(off)} {where}: ages in its findings cannot be trusted",
-                cause=Cause("the clock of the host that took the snapshot is wrong"),
-                evidence=(Evidence("snapshot", "taken at, seconds since the epoch", f"{digest.taken_at:.0f}"),),
-                remedies=(Remedy("Synchronise the clocks of the collecting hosts by NTP"),),
-                never=("Do not act on ages of this snapshot",),
-            ),
+        finding = Finding(
+            obj="snapshot",
+            summary=f"its snapshot was taken {_minutes(off)} {where}: ages in its findings cannot be trusted",
+            cause=Cause("the clock of the host that took the snapshot is wrong"),
+            evidence=(Evidence("snapshot", "taken at, seconds since the epoch", f"{digest.taken_at:.0f}"),),
+            remedies=(Remedy("Synchronise the clocks of the collecting hosts by NTP"),),
+            never=("Do not act on ages of this snapshot",),
         )
+        yield name, finding
 
 
 def _minutes(seconds: float) -> str:
