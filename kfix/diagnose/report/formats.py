@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from kfix.core.derive.checks import Check
 from kfix.core.diagnosis.finding import Diagnosis
 from kfix.diagnose.report.json_findings import findings_json
 from kfix.diagnose.report.screen import NO_LIMIT, screen_lines
 from kfix.diagnose.report.table import findings_text
 from kfix.diagnose.report.verdict import exit_code, nagios_exit_code, nagios_line
 from kfix.front.lines import lines_text
+
+if TYPE_CHECKING:
+    from kfix.core.derive.checks import Check
 
 #: The width of the text in a file, as in a pipe.
 _WIDTH = 120
