@@ -122,7 +122,7 @@ class Finding:
     """One fault or latent risk. Summary, remedies and `never` are sentences without the final period; reports add it.
 
     - `code` is that of the check which yields it, unless that names another one; `prevention` is the check's, too: a
-      latent risk breaks nothing today. `Declared.findings` sets both.
+      latent risk breaks nothing today. The `findings` of a check sets both.
     - `key` is stable over runs: code and object, or code and `about` if the object lists members that come and go.
     - `follows` names keys of findings that explain this one, `follows_codes` the codes of findings that explain it if
       they share a partition.
