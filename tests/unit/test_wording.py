@@ -2,7 +2,19 @@
 
 import pytest
 
-from kfix.core.wording import ago, brokers_named, known_size, rate_text, several, size_text, some, utc_iso, utc_text
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import (
+    ago,
+    brokers_named,
+    known_size,
+    per_topic,
+    rate_text,
+    several,
+    size_text,
+    some,
+    utc_iso,
+    utc_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -62,3 +74,11 @@ def test_an_age_has_one_unit(seconds, text):
 def test_a_time_is_in_utc():
     assert utc_text(1772348709.5) == "2026-03-01 07:05:09Z"
     assert utc_iso(1772348709.1239) == "2026-03-01T07:05:09.123Z"
+
+
+def test_topics_that_are_not_named_are_counted_with_all_their_partitions():
+    assert per_topic(TopicPartition("a", n) for n in range(3)) == "a (3 partitions)"
+    many = [TopicPartition(f"t{n}", p) for n in range(9) for p in range(2)]
+    names = ", ".join(f"t{n} (2 partitions)" for n in range(4))
+    assert per_topic(many) == f"{names} and 5 more topics (18 partitions in all)"
+    assert per_topic(many, counted=True) == f"{names} and 5 more topics"
