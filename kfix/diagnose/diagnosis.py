@@ -96,32 +96,20 @@ def _unread_losses(
 ) -> Iterator[str]:
     """Yields why it is unknown whether records were lost since the snapshot of `--before`."""
     if sample is not None and (unknown := without_earlier_end(snapshot, sample)):
-        yield _no_ends(path, unknown)
+        yield (
+            f"{path}: holds no log end of the former leader of {several(len(unknown), 'partition')}, such as "
+            f"{unknown[0]}: whether records of them were lost. kfix snapshot save reads up to 50 000 log ends"
+        )
     if sample is not None and (hidden := without_present_end(snapshot, sample)):
-        yield _no_epoch_ends(hidden)
+        yield (
+            f"OffsetForLeaderEpoch of {several(len(hidden), 'partition')} that another leader leads since the earlier "
+            f"snapshot, such as {hidden[0]}: whether records of them were lost"
+        )
     if outside := led_outside(snapshot, before):
-        yield _no_leader(path, outside)
-
-
-def _no_ends(path: Path | None, unknown: tuple[TopicPartition, ...]) -> str:
-    return (
-        f"{path}: holds no log end of the former leader of {several(len(unknown), 'partition')}, such as {unknown[0]}: "
-        "whether records of them were lost. kfix snapshot save reads up to 50 000 log ends"
-    )
-
-
-def _no_epoch_ends(hidden: tuple[TopicPartition, ...]) -> str:
-    return (
-        f"OffsetForLeaderEpoch of {several(len(hidden), 'partition')} that another leader leads since the earlier "
-        f"snapshot, such as {hidden[0]}: whether records of them were lost"
-    )
-
-
-def _no_leader(path: Path | None, outside: tuple[TopicPartition, ...]) -> str:
-    return (
-        f"{path}: {several(len(outside), 'partition')}, such as {outside[0]}, had no leader, and a replica that was "
-        "not known to hold every record leads now: whether records were lost"
-    )
+        yield (
+            f"{path}: {several(len(outside), 'partition')}, such as {outside[0]}, had no leader, and a replica that "
+            "was not known to hold every record leads now: whether records were lost"
+        )
 
 
 def diagnose_once(target: Target, judged: DiagnosisTimes) -> Diagnosis:

@@ -71,18 +71,14 @@ def _not_loaded(broker: int, parts: list[tuple[OffsetsLog, LoggedGroup]], case: 
         blocked=Blocked("consumers of these groups lose their position: auto.offset.reset applies", groups),
         remedies=tuple(_remedies(broker, groups[0], tps, case)),
         never=(
-            _never_reload(broker),
+            (
+                f"Do not restart broker {broker} and do not move the leadership: the next leader cannot load the "
+                "partition either, and drops the offsets that were committed since"
+            ),
             "Do not let the consumers commit before the old offsets are saved: new commits replace them",
         ),
         forbids=(no_election(tps), no_restart([broker])),
         partitions=tps,
-    )
-
-
-def _never_reload(broker: int) -> str:
-    return (
-        f"Do not restart broker {broker} and do not move the leadership: the next leader cannot load the partition "
-        "either, and drops the offsets that were committed since"
     )
 
 

@@ -72,18 +72,14 @@ def _failed(leader: int, tps: tuple[TopicPartition, ...], case: CaseFile) -> Fin
         blocked=Blocked(groups=case.blocked_groups(tps), others_unknown=not case.all_named(tps)),
         remedies=tuple(_remedies(leader, tps, case)),
         never=(
-            _never_reload(leader),
+            (
+                f"Do not move the leadership from broker {leader} and do not restart it before the record is gone from "
+                "every replica: the next coordinator fails on it, too"
+            ),
             "Do not delete the topic: every group would lose its offsets",
         ),
         forbids=(no_election(tps), no_restart([leader])),
         partitions=tps,
-    )
-
-
-def _never_reload(leader: int) -> str:
-    return (
-        f"Do not move the leadership from broker {leader} and do not restart it before the record is gone from every "
-        "replica: the next coordinator fails on it, too"
     )
 
 

@@ -76,7 +76,9 @@ def _finding(dead: tuple[int, ...], tps: list[TopicPartition], case: CaseFile) -
         obj=f"replicas on {brokers_named(dead)}" if dead else "topics in ZooKeeper",
         summary=f"{per_topic(tps)} {has(topics(tps))} replicas in ZooKeeper, but the controller has never created "
         f"{them(len(tps))}{why if len(tps) == 1 else why.replace('its', 'their')}",
-        cause=_cause(dead),
+        cause=Cause("no replica was alive when the partition was to be created")
+        if dead
+        else Cause("the controller did not process the change to the topic", Confidence.POSSIBLE),
         evidence=(
             *assignment_row(case, tps[0]),
             Evidence("ZooKeeper", f"state of {tps[0]}", "does not exist"),
@@ -122,12 +124,6 @@ def _untold(tps: list[TopicPartition], case: CaseFile) -> Finding:
         if case.nothing_known and case.controller is not None
         else (),
     )
-
-
-def _cause(dead: tuple[int, ...]) -> Cause:
-    if dead:
-        return Cause("no replica was alive when the partition was to be created")
-    return Cause("the controller did not process the change to the topic", Confidence.POSSIBLE)
 
 
 def _remedies(dead: tuple[int, ...], case: CaseFile) -> Iterator[Remedy]:

@@ -126,7 +126,11 @@ def _finding(old: OutdatedLeader, case: CaseFile, quorum: QuorumView, head: int)
         severity=Severity.CRITICAL if twice else Severity.WARNING,
         obj=f"broker {broker}",
         summary=f"broker {broker} {text}{more}",
-        cause=_cause(old),
+        cause=Cause(
+            "the network between it and the active controller is cut, or it hangs"
+            if old.cut
+            else "the controllers receive its heartbeats, but it does not apply their metadata: it hangs"
+        ),
         evidence=tuple(_evidence(old, case, quorum)),
         blocked=Blocked(
             f"clients that reach broker {broker} only: writes with acks=0 or 1 will be lost, and writes with acks=all "
@@ -154,12 +158,6 @@ def _forecast(old: OutdatedLeader) -> str:
     where = f" of {per_topic(loss.tp for loss in old.losses if loss.records)}" if old.records else ""
     bound = "" if old.exact else "at least "
     return f". When it returns, {bound}{several(old.records, 'record')}{where} will be truncated"
-
-
-def _cause(old: OutdatedLeader) -> Cause:
-    if old.cut:
-        return Cause("the network between it and the active controller is cut, or it hangs")
-    return Cause("the controllers receive its heartbeats, but it does not apply their metadata: it hangs")
 
 
 def _evidence(old: OutdatedLeader, case: CaseFile, quorum: QuorumView) -> Iterator[Evidence]:

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from kfix.core.derive.checks import CaseFile, PartitionCheck, Rows, Scope
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, FactValue, Finding, Remedy
-from kfix.core.snapshot.snapshot import PartitionState, TopicPartition
+from kfix.core.snapshot.snapshot import PartitionState
 from kfix.core.wording import are, brokers_named, either, ids, per_topic, several, some
 from kfix_diagnostics._advice import NEVER_EDIT, runbook
 from kfix_diagnostics._bans import another_controller, no_election, no_restart
@@ -55,6 +55,7 @@ def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
 
 def _one(row: PartitionFacts, case: CaseFile) -> Finding:
     tp = row.tp
+    own = ids(case.assignment(tp).replicas)
     return Finding(
         obj=str(tp),
         summary=f"{tp}: ZooKeeper records leader {row.zk_leader} (epoch {row.zk_leader_epoch}, "
@@ -62,7 +63,7 @@ def _one(row: PartitionFacts, case: CaseFile) -> Finding:
         f"Clients work until broker {row.zk_leader} dies",
         cause=_cause(row, case),
         evidence=_evidence(row, case),
-        remedies=tuple(_remedies(case, _noop(tp, case))),
+        remedies=tuple(_remedies(case, f"By hand: compare the log ends, then reassign {tp} to its own replicas {own}")),
         never=_never(row.zk_leader),
         forbids=(no_election([row.tp]), no_restart([row.zk_leader])),
         partitions=(tp,),
@@ -136,11 +137,6 @@ def _cause(row: PartitionFacts, case: CaseFile) -> Cause:
     if row.n_views < 2 <= len(case.live or ()):
         return Cause(f"{text}; only one broker answered, and its metadata may be stale", Confidence.POSSIBLE)
     return Cause(text)
-
-
-def _noop(tp: TopicPartition, case: CaseFile) -> str:
-    replicas = ids(case.assignment(tp).replicas)
-    return f"By hand: compare the log ends, then reassign {tp} to its own replicas {replicas}"
 
 
 def _remedies(case: CaseFile, by_hand: str) -> Iterator[Remedy]:

@@ -44,7 +44,7 @@ def save(
     """
     if file.exists() and not force:
         raise UsageError(f"{file} already exists", hint="choose another name, or pass --overwrite")
-    place = _here() if vantage is None else _checked(vantage)
+    place = as_name(socket.gethostname().partition(".")[0]) if vantage is None else _checked(vantage)
     access = reach.access()
     options = SnapshotOptions(tuple(group or ()), place, every_log_end=True, fleet_facts=for_fleet)
     snapshot = the_app(ctx).clusters.snapshot(access, options)
@@ -65,10 +65,6 @@ def show(
         say_json(snapshot_dict(snapshot), indent=2)
     else:
         say(described(snapshot))
-
-
-def _here() -> str:
-    return as_name(socket.gethostname().partition(".")[0])
 
 
 def _checked(name: str) -> str:

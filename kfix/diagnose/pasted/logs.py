@@ -116,7 +116,9 @@ class LogFormat:
 
     def _read(self, entry: LogEntry) -> bool:
         gathered = self._gathered
-        statement = interpret(_classic(entry), self._wordings, entry.line.where)
+        # A post-mortem reads an entry without its stack trace.
+        first = Entry(entry.at, entry.level, entry.text.partition("\n")[0], entry.logger, entry.line.number)
+        statement = interpret(first, self._wordings, entry.line.where)
         if statement is not None:
             self._add(statement, entry)
         sign = next(signs.signs_in(signs.SERVER, entry.text), None)
@@ -307,12 +309,6 @@ class LogFormat:
                 detail = f"{_UNSTEADY} elections within {last[0] - first[0]:.0f} s"
                 self._gathered.complain("unsteady", "", -1, last[1], detail=detail)
                 return
-
-
-def _classic(entry: LogEntry) -> Entry:
-    """Returns the entry as a post-mortem reads it, without its stack trace."""
-    text = entry.text.partition("\n")[0]
-    return Entry(entry.at, entry.level, text, entry.logger, entry.line.number)
 
 
 def _writer(line: PastedLine) -> tuple[str, str]:
