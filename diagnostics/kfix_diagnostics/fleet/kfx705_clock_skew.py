@@ -25,6 +25,7 @@ from collections.abc import Iterator
 
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy
 from kfix.core.fleetcase import FleetCase, FleetCheck
+from kfix.core.wording import ago
 
 #: Seconds that a snapshot may be taken after its run ended, and before it began.
 LATE = 300.0
@@ -40,15 +41,10 @@ def check(case: FleetCase) -> Iterator[tuple[str, Finding]]:
         off, where = (late, "after the run ended") if late > LATE else (early, "before the run began")
         finding = Finding(
             obj="snapshot",
-            summary=f"its snapshot was taken {_minutes(off)} {where}: ages in its findings cannot be trusted",
+            summary=f"its snapshot was taken {ago(off)} {where}: ages in its findings cannot be trusted",
             cause=Cause("the clock of the host that took the snapshot is wrong"),
             evidence=(Evidence("snapshot", "taken at, seconds since the epoch", f"{digest.taken_at:.0f}"),),
             remedies=(Remedy("Synchronise the clocks of the collecting hosts by NTP"),),
             never=("Do not act on ages of this snapshot",),
         )
         yield name, finding
-
-
-def _minutes(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    return f"{minutes} minutes" if minutes < 180 else f"{round(minutes / 60)} hours"

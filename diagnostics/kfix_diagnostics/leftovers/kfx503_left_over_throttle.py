@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Severity
 from kfix.core.numbers import whole_number
-from kfix.core.wording import brokers_named, size_text, some
+from kfix.core.wording import brokers_named, rate_text, some
 from kfix_diagnostics._advice import runbook
 
 _SIDES = ("leader", "follower")
@@ -84,13 +84,9 @@ def _what(brokers: tuple[int, ...], topics: tuple[str, ...]) -> str:
     return f"replication of {named} is throttled on {brokers_named(brokers)}"
 
 
-def _rate(value: str) -> str:
-    number = whole_number(value)
-    return f"{value} bytes/s" if number is None else f"{size_text(number)}/s"
-
-
 def _rows(rates: dict[tuple[int, str], str], lists: dict[tuple[str, str], str], case: CaseFile) -> Iterator[Evidence]:
     for (broker, key), value in sorted(rates.items())[:_SHOWN]:
-        yield Evidence(f"broker {broker}", key, _rate(value))
+        number = whole_number(value)
+        yield Evidence(f"broker {broker}", key, f"{value} bytes/s" if number is None else rate_text(number))
     for (topic, key), value in sorted(lists.items())[:_SHOWN]:
         yield Evidence(case.record_name, f"topic {topic}: {key}", value if len(value) <= 80 else f"{value[:80]} ...")

@@ -62,7 +62,13 @@ def _behind(now: int, common: int, quorum: QuorumView, case: CaseFile) -> Findin
         obj=METADATA_FEATURE,
         summary=f"{METADATA_FEATURE} is {now}, and every broker and controller supports {common}{more}",
         cause=Cause("an upgrade is under way, or was not finished"),
-        evidence=tuple(_rows(now, quorum)),
+        evidence=(
+            Evidence("brokers", METADATA_FEATURE, f"{now} in force"),
+            *(
+                Evidence(f"node {node}", METADATA_FEATURE, f"supports up to {level}")
+                for node, level in sorted(quorum.supported.items())
+            ),
+        ),
         remedies=(
             *_unblocking(case),
             Remedy(
@@ -104,9 +110,3 @@ def _without_elr(now: int, quorum: QuorumView, case: CaseFile) -> Finding:
         ),
         never=("Do not switch them on while a partition has no leader",),
     )
-
-
-def _rows(now: int, quorum: QuorumView) -> Iterator[Evidence]:
-    yield Evidence("brokers", METADATA_FEATURE, f"{now} in force")
-    for node, level in sorted(quorum.supported.items()):
-        yield Evidence(f"node {node}", METADATA_FEATURE, f"supports up to {level}")

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
@@ -64,7 +64,8 @@ def _case(check: Check, found: Sequence[Finding], muted: Sequence[MutedFinding],
     elif reason := diagnosis.inapplicable.get(check.code, ""):
         _add(case, "skipped", "inapplicable", f"not judged: {reason}", "")
     elif hidden := [f for f in diagnosis.hidden.alarms if f.code == check.code]:
-        _add(case, "skipped", "not shown", f"{several(len(hidden), 'finding')} not shown", "\n".join(_names(hidden)))
+        names = "\n".join(one_line(f"{finding.severity.word} {finding.key}") for finding in hidden)
+        _add(case, "skipped", "not shown", f"{several(len(hidden), 'finding')} not shown", names)
     elif unread:
         why = f"not judged, because a source was not read: {unread[0]}{_more(unread)}"
         _add(case, "error", "unread", why, "\n".join(map(one_line, unread)))
@@ -79,11 +80,6 @@ def _case(check: Check, found: Sequence[Finding], muted: Sequence[MutedFinding],
 
 def _more(items: Sequence[object]) -> str:
     return f" (and {len(items) - 1} more)" if len(items) > 1 else ""
-
-
-def _names(findings: Iterable[Finding]) -> Iterator[str]:
-    for finding in findings:
-        yield one_line(f"{finding.severity.word} {finding.key}")
 
 
 def _text(findings: Iterable[Finding]) -> str:
