@@ -1,6 +1,6 @@
 """Partitions without a leader that an eligible replica may lead: KFX119 reports them, KFX103 and KFX104 the others.
 
-Of the others it may be unknown (`_eligible_unread`).
+Of the others it may be unknown (`_empty_isr`).
 """
 
 from __future__ import annotations

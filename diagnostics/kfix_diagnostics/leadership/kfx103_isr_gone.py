@@ -46,9 +46,8 @@ from kfix_diagnostics._bans import starts, unclean_election
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, rows_of, state_row, view_rows
 from kfix_diagnostics._explained import explained_by, find_out_why, running, runs_but
 from kfix_diagnostics._words import left_ago, start_any
-from kfix_diagnostics.leadership._eligible import forgotten, with_isr
-from kfix_diagnostics.leadership._eligible_unread import describe_unread
-from kfix_diagnostics.leadership._forgotten import describe_forgotten
+from kfix_diagnostics.leadership._eligible import with_isr
+from kfix_diagnostics.leadership._empty_isr import describe_empty_isr
 from kfix_diagnostics.leadership._unclean import allowed, soon_elected, unclean_runbook
 
 SHOWN = 3
@@ -60,8 +59,7 @@ SHOWN = 3
 )
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     by_isr: dict[tuple[tuple[int, ...], str], list[TopicPartition]] = {}
-    yield from describe_unread(rows, case)
-    yield from describe_forgotten("KFX103", forgotten(rows, case), case)
+    yield from describe_empty_isr("KFX103", rows, case)
     for row in with_isr(rows, case):
         isr = tuple(sorted(case.isr(row.tp)))
         soon = allowed(row, case) if case.kraft and isr else ""

@@ -40,9 +40,8 @@ from kfix_diagnostics._bans import moves, no_unclean_election, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, probe_rows, state_row
 from kfix_diagnostics._explained import explained_by, find_out_why, running, runs_but, which_runs
 from kfix_diagnostics._words import left_ago, start_any
-from kfix_diagnostics.leadership._eligible import forgotten, with_isr
-from kfix_diagnostics.leadership._eligible_unread import describe_unread
-from kfix_diagnostics.leadership._forgotten import describe_forgotten
+from kfix_diagnostics.leadership._eligible import with_isr
+from kfix_diagnostics.leadership._empty_isr import describe_empty_isr
 from kfix_diagnostics.leadership._unclean import allowed, elected_at_start, outside
 
 
@@ -53,8 +52,7 @@ from kfix_diagnostics.leadership._unclean import allowed, elected_at_start, outs
 )
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     found: dict[tuple[tuple[int, ...], str], list[TopicPartition]] = {}
-    yield from describe_unread(rows, case)
-    yield from describe_forgotten("KFX104", forgotten(rows, case), case)
+    yield from describe_empty_isr("KFX104", rows, case)
     for row in with_isr(rows, case):
         risky = allowed(row, case) if case.isr(row.tp) and outside([row.tp], case) else ""
         found.setdefault((tuple(sorted(case.assignment(row.tp).replicas)), risky), []).append(row.tp)

@@ -11,8 +11,8 @@ from kfix.core.harmless import for_html, squeezed
 from kfix.core.wording import several, utc_iso
 from kfix.front.html.packing import sha256
 from kfix.incident.model import IncidentReport
-from kfix.incident.report import facts, palette
-from kfix.incident.report.drawing import Drawing
+from kfix.incident.report import facts
+from kfix.incident.report.drawing import Drawing, css
 from kfix.incident.report.markdown import chosen, place, source
 from kfix.incident.report.words import TimeFormat, day, headline, named, seen
 
@@ -32,7 +32,7 @@ def render_incident(report: IncidentReport) -> str:
     text = (
         _environment()
         .get_template("page.html.j2")
-        .render(**_context(report), policy=policy, style=palette.css() + _asset("style.css"), script=script)
+        .render(**_context(report), policy=policy, style=css() + _asset("style.css"), script=script)
     )
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 

@@ -10,7 +10,7 @@ from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.diagnosis.finding import Cause, Diagnosis, Finding, Severity
 from kfix.core.errors import UsageError
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.diagnose.report.grouping import in_groups
+from kfix.diagnose.report.screen import in_groups
 from kfix.heal.planning.matching import findings_for, in_plans
 from kfix_diagnostics.engine import diagnose
 from tests import shipped

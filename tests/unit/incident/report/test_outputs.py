@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from kfix.incident.model import Moment
-from kfix.incident.report.drawing import Drawing
+from kfix.incident.report.drawing import DARK, LIGHT, Drawing
 from kfix.incident.report.facts import incident_json
 from kfix.incident.report.markdown import EVENTS, incident_markdown
 from kfix.incident.report.page import render_incident
-from kfix.incident.report.palette import DARK, LIGHT
 from kfix.incident.report.words import apart, long, named
 from tests.places import GOLDEN
 from tests.unit.fleet.report.test_html import contrast

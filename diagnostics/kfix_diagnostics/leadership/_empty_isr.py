@@ -1,6 +1,9 @@
-"""Partitions of Kafka 4 without a leader, with an empty ISR, and without any replica that is eligible to lead.
+"""Partitions of Kafka 4 without a leader and with an empty ISR. KFX103 and KFX104 report two kinds of them.
 
-Kafka forgets the eligible replicas when min.insync.replicas is set (docs/facts/kraft.md). Only an unclean election
+It was not read who may lead without a loss: a dead replica may hold every record, and to start it loses none
+(docs/facts/kraft.md). So no unclean election is proposed, and no number of records that it would lose.
+
+Or Kafka has forgotten the eligible replicas, as it does when min.insync.replicas is set. Only an unclean election
 gives such a partition a leader. It loses least if every replica is alive and the longest log is first in the
 assignment, so the dead ones are started before, and nothing may be elected meanwhile.
 """
@@ -15,23 +18,100 @@ from kfix.core.derive.elections import UNCLEAN
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import are, brokers_named, has, per_topic, several, topics
-from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, start
+from kfix_diagnostics._advice import NEVER_SET_MIN_ISR, NEVER_UNCLEAN_CONFIG, blocked, diagnose_again, start
 from kfix_diagnostics._bans import no_unclean_election, starts
 from kfix_diagnostics._evidence import assignment_row, live_row, log_end_row, rows_of, view_rows
 from kfix_diagnostics._explained import explained_by, find_out_why, running_and_dead, runs_but
 from kfix_diagnostics.leadership import _unclean as unclean
+from kfix_diagnostics.leadership._eligible import forgotten, not_read
 
 _SHOWN = 3
+_AGAIN = "iagnose again, so that kfix reads which replicas are eligible"
 
 
-def describe_forgotten(code: str, rows: Rows, case: CaseFile) -> Iterator[Finding]:
+def describe_empty_isr(code: str, rows: Rows, case: CaseFile) -> Iterator[Finding]:
+    yield from _describe_unread(rows, case)
+    yield from _describe_forgotten(code, forgotten(rows, case), case)
+
+
+def _describe_unread(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     """Yields one finding of the partitions that allow unclean elections, and one each of the others and the unknown."""
     for setting, tps in unclean.by_setting(rows, case).items():
-        finding = _finding(code, tps, case)
+        if unread := [tp for tp in tps if not_read(tp, case)]:
+            yield _unread(unread, case, setting)
+
+
+def _unread(tps: list[TopicPartition], case: CaseFile, setting: str) -> Finding:
+    replicas = sorted({b for tp in tps for b in case.assignment(tp).replicas})
+    up, dead = running_and_dead(replicas, case)
+    trapped = setting if dead or up else ""
+    finding = Finding(
+        severity=Severity.CRITICAL,
+        obj="eligible replicas not read",
+        summary=f"{per_topic(tps)} {has(topics(tps))} no leader: the ISR is empty, and it was not read which replicas "
+        f"may lead without a loss. {_who(dead, up, replicas, case)}",
+        cause=Cause("the ISR shrank below min.insync.replicas, and then the last in-sync replica left"),
+        evidence=(*rows_of(case, tps[:_SHOWN], view_rows, assignment_row, log_end_row), *live_row(case)),
+        blocked=blocked(case, tps),
+        remedies=tuple(_unread_remedies(dead, up, tps, case, trapped=trapped)),
+        never=tuple(_unread_never(dead, trapped=trapped)),
+        forbids=(
+            no_unclean_election(tps),
+            *(unclean.nothing_registers(case) if trapped else ()),
+        ),
+        partitions=tuple(tps),
+        follows=explained_by((*dead, *up), case),
+    )
+    if not setting:
+        return finding
+    return replace(finding, obj=unclean.trap(finding, setting), summary=f"{finding.summary}. {unclean.is_set(setting)}")
+
+
+def _who(dead: tuple[int, ...], up: tuple[int, ...], replicas: list[int], case: CaseFile) -> str:
+    found = [runs_but(up, case)] if up else []
+    found += [f"{brokers_named(dead)} {are(len(dead))} dead"] if dead else []
+    text = "; ".join(found) or f"{brokers_named(replicas)} {are(len(replicas))} alive"
+    return text[:1].upper() + text[1:]
+
+
+def _unread_remedies(
+    dead: tuple[int, ...], up: tuple[int, ...], tps: list[TopicPartition], case: CaseFile, *, trapped: str
+) -> Iterator[Remedy]:
+    if trapped:
+        yield from unclean.set_to_false(
+            tps, case, before=unclean.before_any_start(case), after=". Do not set min.insync.replicas"
+        )
+        yield diagnose_again(case, f"Then d{_AGAIN}")
+        return
+    if up:
+        yield find_out_why(up, case, "Once that is repaired a leader may be elected, and no record is lost")
+    if dead:
+        what = "if it is eligible to lead" if len(dead) == 1 else "if one of them is eligible to lead"
+        yield starts(Remedy(f"{start(dead, case)}: {what}, it is elected, and no record is lost"), dead)
+    yield diagnose_again(case, f"Then d{_AGAIN}" if up or dead else f"D{_AGAIN}")
+
+
+def _unread_never(dead: tuple[int, ...], *, trapped: str) -> Iterator[str]:
+    if trapped:
+        yield (
+            f"Do not start or restart any broker while {UNCLEAN} {trapped}: a replica that lacks records may be "
+            "elected, although another has them"
+        )
+    yield "Do not trigger an unclean election: a replica that was not elected yet may hold every record"
+    yield NEVER_SET_MIN_ISR
+    yield NEVER_UNCLEAN_CONFIG
+    if dead:
+        yield f"Do not start {brokers_named(dead)} with an empty disk"
+
+
+def _describe_forgotten(code: str, rows: Rows, case: CaseFile) -> Iterator[Finding]:
+    """Yields one finding of the partitions that allow unclean elections, and one each of the others and the unknown."""
+    for setting, tps in unclean.by_setting(rows, case).items():
+        finding = _forgotten(code, tps, case)
         yield _trapped(finding, case, setting) if setting else finding
 
 
-def _finding(code: str, tps: list[TopicPartition], case: CaseFile) -> Finding:
+def _forgotten(code: str, tps: list[TopicPartition], case: CaseFile) -> Finding:
     replicas = _replicas(tps, case)
     alive, (up, dead) = case.among_live(replicas), running_and_dead(replicas, case)
     return Finding(
@@ -49,7 +129,7 @@ def _finding(code: str, tps: list[TopicPartition], case: CaseFile) -> Finding:
             *live_row(case),
         ),
         blocked=blocked(case, tps),
-        remedies=tuple(_remedies(tps, dead, up, case)),
+        remedies=tuple(_last_remedies(tps, dead, up, case)),
         never=(
             NEVER_UNCLEAN_CONFIG,
             "Do not delete or re-create the topic",
@@ -104,7 +184,9 @@ def _eligible_row(_: CaseFile, tp: TopicPartition) -> Iterator[Evidence]:
     yield Evidence("DescribeTopicPartitions", str(tp), "no leader, ISR [], eligible [], last known leader []")
 
 
-def _remedies(tps: list[TopicPartition], dead: Sequence[int], up: Sequence[int], case: CaseFile) -> Iterator[Remedy]:
+def _last_remedies(
+    tps: list[TopicPartition], dead: Sequence[int], up: Sequence[int], case: CaseFile
+) -> Iterator[Remedy]:
     if up:
         yield find_out_why(up, case, "Its log may be the longest" if len(up) == 1 else "Their logs may be the longest")
     if dead:
