@@ -13,7 +13,7 @@ from kfix.core.derive.record import record_of
 from kfix.core.derive.settings import SettingsInForce
 from kfix.core.derive.vantage import distinct
 from kfix.core.numbers import whole_number
-from kfix.core.snapshot.snapshot import Mode, Registration, Snapshot, TopicPartition
+from kfix.core.snapshot.snapshot import Mode, Registration, Snapshot
 
 UNKNOWN: Final = -1
 #: The session of a killed broker outlives it, so its replacement may register before it "left".
@@ -181,10 +181,10 @@ def _successors(
     return found | (dict(zip(rest, free, strict=True)) if fits else dict.fromkeys(rest))
 
 
-def leavings(snapshot: Snapshot, lacking: Iterable[TopicPartition] | None = None) -> dict[int, Left]:
-    """Returns when each broker that is gone left. `lacking` is as in `left_by_record`."""
+def leavings(snapshot: Snapshot) -> dict[int, Left]:
+    """Returns when each broker that is gone left."""
     if snapshot.zookeeper is not None:
-        return left_by_record(snapshot.zookeeper, snapshot.memory.brokers.keys(), lacking)
+        return left_by_record(snapshot.zookeeper, snapshot.memory.brokers.keys())
     return {broker: Left(at, at) for broker, at in _last_fetch_ms(snapshot).items()}
 
 

@@ -17,11 +17,10 @@ from kfix.core.derive.liveness import Absence
 from kfix.core.derive.loss import Lost, in_doubt, lost_since
 from kfix.core.derive.moves import Lag, LeftOut, lags_of, left_out, still_for
 from kfix.core.derive.partition_facts import PartitionFacts
-from kfix.core.derive.partitions import Rows
+from kfix.core.derive.partitions import Rows, SnapshotPartitions
 from kfix.core.derive.predicate import LEADERLESS, parse
 from kfix.core.derive.quorum import absence
 from kfix.core.derive.replicas import ReplicaAnswers
-from kfix.core.derive.shapes import partitions_in
 from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
 
 _ODD = parse("not deleting and (n_isr < n_replicas or not views_agree or not zk_agrees)", "CaseFile.odd")
@@ -370,4 +369,4 @@ class CaseFile(ReplicaAnswers):
 
 def open_case(snapshot: Snapshot, criteria: Criteria = CRITERIA) -> CaseFile:
     background = background_of(snapshot)
-    return CaseFile(snapshot, partitions_in(snapshot, background, criteria.expected), background, criteria)
+    return CaseFile(snapshot, SnapshotPartitions(snapshot, background, criteria.expected), background, criteria)

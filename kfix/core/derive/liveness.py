@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -127,18 +127,15 @@ class _Members(NamedTuple):
     last: int | None = None
 
 
-def left_by_record(
-    zookeeper: ZooKeeperView, missed: Collection[int], lacking: Iterable[TopicPartition] | None = None
-) -> dict[int, Left]:
+def left_by_record(zookeeper: ZooKeeperView, missed: Collection[int]) -> dict[int, Left]:
     """Returns when each unregistered broker with replicas left; for a registered one, `unsynced` only.
 
-    `missed` are brokers of an earlier snapshot; `lacking` are the partitions whose record lacks a replica or a leader,
-    if known: only they show when a broker was out of sync.
+    `missed` are brokers of an earlier snapshot.
     """
     unsynced: dict[int, int] = {}
     first: dict[int, int] = {}  # {broker: the first transaction that wrote a record without it}
     assigned, states = zookeeper.assignments, zookeeper.states
-    for tp, state in states.items() if lacking is None else ((tp, states[tp]) for tp in lacking if tp in states):
+    for tp, state in states.items():
         for broker in assigned[tp].replicas if tp in assigned else ():
             if broker not in state.isr or (state.leader < 0 and state.isr == (broker,)):
                 unsynced[broker] = min(state.mtime_ms, unsynced.get(broker, state.mtime_ms))

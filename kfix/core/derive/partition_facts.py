@@ -12,12 +12,13 @@ log directory has not failed (`offline_alive`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Annotated, Final, NamedTuple, get_type_hints
 
 from kfix.core.declared import Unit
 from kfix.core.derive.background import UNKNOWN, Background, background_of
 from kfix.core.derive.coordinator import INTERNAL_TOPICS, OFFSETS_TOPIC
+from kfix.core.derive.vantage import distinct
 from kfix.core.snapshot.snapshot import (
     Assignment,
     BrokerView,
@@ -105,54 +106,84 @@ class PartitionFacts(NamedTuple):
 
 
 FACT_TYPES: Final[Mapping[str, type]] = get_type_hints(PartitionFacts)
+_VERSION, _AGE, _STABLE = (PartitionFacts._fields.index(name) for name in ("zk_version", "state_age", "stable_for"))
 
 
 def derive(snapshot: Snapshot, background: Background | None = None) -> tuple[PartitionFacts, ...]:
-    recorded = Recorded(snapshot, background or background_of(snapshot))
-    return tuple(recorded.row(tp)[0] for tp in partitions_of(snapshot))
+    """Returns one row per partition, sorted. What the sources record alike of several partitions is judged once."""
+    return tuple(map(_Recorded(snapshot, background or background_of(snapshot)).row, partitions_of(snapshot)))
 
 
-class Recorded:
-    """The records of a snapshot's sources about each partition."""
+class _Recorded:
+    """The records of a snapshot's sources about each partition.
+
+    A cluster of 100 000 partitions has some hundred different records, apart from versions and times (docs/adr/022).
+    """
 
     def __init__(self, snapshot: Snapshot, known: Background) -> None:
         zookeeper, pasted = snapshot.zookeeper, snapshot.pasted
-        self.known = known
-        self.states: Mapping[TopicPartition, PartitionState] = zookeeper.states if zookeeper else {}
-        self.assigned: Mapping[TopicPartition, Assignment] = zookeeper.assignments if zookeeper else {}
-        self.deleting = zookeeper.deleting if zookeeper else pasted.deleting if pasted else frozenset[str]()
-        self.asked: Mapping[TopicPartition, tuple[int, ...]] = zookeeper.reassigning if zookeeper else {}
-        self.moving: Mapping[TopicPartition, Assignment] = snapshot.reassignments or {}
-        self.views = [view.partitions for view in snapshot.views.values()]
+        self._known = known
+        self._states: Mapping[TopicPartition, PartitionState] = zookeeper.states if zookeeper else {}
+        self._assigned: Mapping[TopicPartition, Assignment] = zookeeper.assignments if zookeeper else {}
+        self._deleting = zookeeper.deleting if zookeeper else pasted.deleting if pasted else frozenset[str]()
+        self._asked: Mapping[TopicPartition, tuple[int, ...]] = zookeeper.reassigning if zookeeper else {}
+        self._moving: Mapping[TopicPartition, Assignment] = snapshot.reassignments or {}
+        self._views = [view.partitions for view in snapshot.views.values()]
+        self._different_views, _ = distinct(snapshot.views)
         self._observers = pasted.observers if pasted else {}
-        self.listed = listed(snapshot.views.values())
+        self._listed = listed(snapshot.views.values())
         self._log_ends = snapshot.log_ends
         self._unread = _unread_topics(snapshot)
+        self._kinds: dict[str, Hashable] = {}
+        self._judged: dict[Hashable, tuple[PartitionFacts, _Times]] = {}
 
-    def unread(self, topic: str) -> bool:
+    def row(self, tp: TopicPartition) -> PartitionFacts:
+        key = self._key(tp)
+        judged = self._judged.get(key)
+        if judged is None:
+            judged = self._judged[key] = self._judge(tp)
+        row, times = judged
+        values = [*row]
+        values[0], values[1] = tp
+        values[_VERSION], values[_AGE], values[_STABLE] = times.of(self._states.get(tp), self._known)
+        return PartitionFacts._make(values)
+
+    def _key(self, tp: TopicPartition) -> Hashable:
+        """Returns the inputs of a row apart from names, versions and times."""
+        topic = tp.topic
+        kind = self._kinds.get(topic)
+        if kind is None:
+            internal = topic if topic in INTERNAL_TOPICS else ""
+            settings = self._known.settings.own(topic)
+            kind = self._kinds[topic] = internal, topic in self._deleting, self._is_unread(topic), settings
+        state, move = self._states.get(tp), (self._moving.get(tp), tp in self._asked, self._observers.get(tp))
+        seen = tuple([view.get(tp) for view in self._different_views])
+        return kind, self._assigned.get(tp), None if state is None else state[:3], seen, move, self._readable(tp)
+
+    def _is_unread(self, topic: str) -> bool:
         """Returns whether the topic may have a znode that could not be decoded."""
         return topic in self._unread or _EVERY in self._unread
 
-    def readable(self, tp: TopicPartition) -> frozenset[int]:
+    def _readable(self, tp: TopicPartition) -> frozenset[int]:
         """Returns the brokers that reported the log end of their replica: its log directory works."""
         ends = self._log_ends.get(tp)
         return frozenset(broker for broker, end in ends.items() if not end.error) if ends else frozenset()
 
-    def row(self, tp: TopicPartition) -> tuple[PartitionFacts, Times]:
-        """Returns the row of a partition, and what its times depend on."""
-        views = self.views
+    def _judge(self, tp: TopicPartition) -> tuple[PartitionFacts, _Times]:
+        """Returns a row without version and times, and what its times depend on."""
+        views = self._views
         seen = [v for v in [view.get(tp) for view in views] if v is not None]
-        move = self.moving.get(tp)
-        assignment = self.assigned.get(tp)
+        move = self._moving.get(tp)
+        assignment = self._assigned.get(tp)
         if assignment is None:
             assignment = move or Assignment(max(seen, key=standing).replicas if seen else ())
-        under_way = move is not None or tp in self.asked or bool(assignment.adding or assignment.removing)
+        under_way = move is not None or tp in self._asked or bool(assignment.adding or assignment.removing)
         agree = len(seen) == len(views) and all(v == seen[0] for v in seen) if seen else True
         if not agree:
             agree = _same(seen, len(views))
-        flags = (under_way, tp.topic in self.deleting, agree, bool(views), self.unread(tp.topic))
-        failed = offline_alive(seen, self.known.live, self.listed, self.readable(tp))
-        row, times = _row(tp, self.states.get(tp), assignment, seen, self.known, flags=flags, failed=failed)
+        flags = (under_way, tp.topic in self._deleting, agree, bool(views), self._is_unread(tp.topic))
+        failed = offline_alive(seen, self._known.live, self._listed, self._readable(tp))
+        row, times = _row(tp, self._states.get(tp), assignment, seen, self._known, flags=flags, failed=failed)
         if tp in self._observers:
             row = row._replace(target_rf=row.target_rf - len(self._observers[tp]))
         return row, times
@@ -164,8 +195,7 @@ def partitions_of(snapshot: Snapshot) -> Iterable[TopicPartition]:
     if snapshot.zookeeper is not None:
         found.update(snapshot.zookeeper.assignments)
         found.update(snapshot.zookeeper.states)
-    for view in snapshot.views.values():
-        found.update(view.partitions)
+    found.update(*distinct(snapshot.views)[0])
     return sorted(found)
 
 
@@ -178,7 +208,7 @@ def _row(
     *,
     flags: tuple[bool, bool, bool, bool, bool],
     failed: frozenset[int],
-) -> tuple[PartitionFacts, Times]:
+) -> tuple[PartitionFacts, _Times]:
     reassigning, deleting, views_agree, answered, unread = flags
     topic = tp.topic
     replicas = assignment.replicas
@@ -201,8 +231,7 @@ def _row(
     # The age of the record does not show which of the brokers have just started and know nothing yet.
     unseen = zk and answered and best is None
     hasty = leader >= 0 and (leaderless or unseen or _newer(best, zk_epoch))
-    times = Times(zk, leaderless or unseen or not agrees, hasty, isr, gone)
-    zk_version, age, stable = times.of(state, known)
+    times = _Times(zk, leaderless or unseen or not agrees, hasty, isr, gone)
     row = PartitionFacts(
         topic,
         tp.partition,
@@ -234,13 +263,13 @@ def _row(
         zk,
         zk_leader,
         zk_epoch,
-        zk_version,
+        UNKNOWN,
         agrees,
         len(seen),
         views_agree,
         live is not None,
-        age,
-        stable,
+        UNKNOWN,
+        UNKNOWN,
         UNKNOWN if live is None else len(live.intersection(isr) - failed),
         UNKNOWN if live is None else len(failed.intersection(replicas)),
         known.authority and state is None and best is not None and not unread,
@@ -281,7 +310,7 @@ def _unread_topics(snapshot: Snapshot) -> frozenset[str]:
     return frozenset(named | {_EVERY} if "znodes" in failed else named)
 
 
-class Times(NamedTuple):
+class _Times(NamedTuple):
     """What the three facts of a row depend on that differ from partition to partition: version, age, stable time."""
 
     zk: bool

@@ -13,9 +13,9 @@ from functools import cache, cached_property
 from typing import Protocol, overload
 
 from kfix.core.criteria import EXPECTED, Expected
-from kfix.core.derive.background import leavings, replica_counts
+from kfix.core.derive.background import Background, leavings, replica_counts
 from kfix.core.derive.liveness import Left
-from kfix.core.derive.partition_facts import PartitionFacts
+from kfix.core.derive.partition_facts import PartitionFacts, derive
 from kfix.core.derive.predicate import Matcher, Predicate, compile_all
 from kfix.core.snapshot.snapshot import Snapshot
 
@@ -93,11 +93,13 @@ class Partitions(Protocol):
 
 @dataclass(frozen=True)
 class SnapshotPartitions:
-    """The partitions of a snapshot; `facts` are its rows as `partition_facts.derive` returns them."""
-
     snapshot: Snapshot
-    facts: tuple[PartitionFacts, ...]
+    background: Background
     expected: Expected = EXPECTED
+
+    @cached_property
+    def facts(self) -> tuple[PartitionFacts, ...]:
+        return derive(self.snapshot, self.background)
 
     def __len__(self) -> int:
         return len(self.facts)

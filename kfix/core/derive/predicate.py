@@ -1,23 +1,71 @@
-"""A check's condition as text over the declared facts, such as `leaderless and n_live_isr > 0`.
+"""Expressions over named numbers and flags, as text: conditions of checks, and the rules of `kfix.core.failures`.
 
-The text is parsed once, when the catalogue loads, and every name and operator is checked against a short list. The same
-tree becomes one Python loop over all checks (0.1 s for 100 000 rows) and the sieve over the columns of a stored
-cluster. The text is also a condition in SQL: every allowed expression means the same there.
+An expression has `and`, `or`, `not`, comparisons of numbers, `+`, `-`, `&`, `~`, `a if condition else b`, and functions
+of a name. `evaluated` is the one walk over its tree: a table of operators makes types of it, SQL, or the columns of a
+stored cluster. In Python the tree is its own text. No value is ever null, so that SQL's logic has two values, too.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from kfix.core.criteria import EXPECTED, EXPECTED_TYPES, Expected, values_of
 from kfix.core.derive.partition_facts import FACT_TYPES, PartitionFacts
+from kfix.core.documents.problems import did_you_mean
 from kfix.core.errors import InvalidFileError
 
-#: The comparisons that a condition may use, and the same in SQL.
-COMPARISONS: Final[Mapping[type[ast.cmpop], str]] = {
+V = TypeVar("V")
+#: {class of an operator's node, or name of a function: what it makes of its operands}
+Operators = Mapping[type[ast.AST] | str, Callable[..., V]]
+
+
+def evaluated(tree: ast.expr, operators: Operators[V], value: Callable[[str | int], V]) -> V:
+    """Returns what the operators make of a tree; `value` returns the operand of a name or a number.
+
+    Raises ValueError for anything that is not an expression of these operators.
+    """
+    operator: type[ast.AST] | str = type(tree)
+    operands: list[ast.expr] = []
+    match tree:
+        case ast.Name(id=name):
+            return value(name)
+        case ast.Constant(value=int() as number) if not isinstance(number, bool):
+            return value(number)
+        case ast.BoolOp(op=op, values=parts):
+            operator, operands = type(op), parts
+        case ast.UnaryOp(op=op, operand=part):
+            operator, operands = type(op), [part]
+        case ast.BinOp(left=left, op=op, right=right) | ast.Compare(left=left, ops=[op], comparators=[right]):
+            operator, operands = type(op), [left, right]
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            operands = [test, body, orelse]
+        case ast.Call(func=ast.Name(id=name), args=[ast.Name() as argument], keywords=[]):
+            operator, operands = name, [argument]
+    if operator not in operators:
+        raise ValueError(f"{ast.unparse(tree)!r} is not allowed")
+    return operators[operator](*[evaluated(each, operators, value) for each in operands])
+
+
+def names_in(tree: ast.expr) -> frozenset[str]:
+    return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+
+
+def operator_of(operands: type, result: type) -> Callable[..., type]:
+    """Returns what an operator makes of the types of its operands, which must be the same."""
+
+    def checked(*kinds: type) -> type:
+        if wrong := [kind for kind in kinds if kind is not operands]:
+            raise ValueError(f"{wrong[0].__name__} where {operands.__name__} is required")
+        return result
+
+    return checked
+
+
+#: The comparisons of numbers, and the same in SQL.
+COMPARISONS: Final[Mapping[type[ast.AST], str]] = {
     ast.Lt: "<",
     ast.LtE: "<=",
     ast.Gt: ">",
@@ -25,10 +73,17 @@ COMPARISONS: Final[Mapping[type[ast.cmpop], str]] = {
     ast.Eq: "=",
     ast.NotEq: "<>",
 }
-_ARITHMETIC: Final = (ast.Add, ast.Sub)
-
+#: The types of the operators that conditions and rules share.
+SHARED: Final[Operators[type]] = {
+    **dict.fromkeys((ast.And, ast.Or, ast.Not), operator_of(bool, bool)),
+    **dict.fromkeys(COMPARISONS, operator_of(int, bool)),
+}
+_OF_CONDITIONS: Final[Operators[type]] = {
+    **SHARED,
+    **dict.fromkeys((ast.Add, ast.Sub, ast.USub), operator_of(int, int)),
+}
 #: The names that a condition may use.
-NAMES: Mapping[str, type] = {**FACT_TYPES, **EXPECTED_TYPES}
+NAMES: Final[Mapping[str, type]] = {**FACT_TYPES, **EXPECTED_TYPES}
 
 
 class Matcher(Protocol):
@@ -45,87 +100,21 @@ class Predicate:
 
 
 def parse(text: str, where: str, facts: Mapping[str, type] = NAMES) -> Predicate:
-    """Returns the condition. Raises InvalidFileError with all mistakes at once; `where` is `file:line` of the text."""
+    """Returns the condition, which is also one of SQL. Raises InvalidFileError; `where` is `file:line` of the text."""
+
+    def kind_of(name: str | int) -> type:
+        if isinstance(name, int):
+            return int
+        if facts.get(name, str) is str:
+            raise ValueError(f"unknown fact {name!r}{did_you_mean(name, facts.keys() - {name})}")
+        return facts[name]
+
     try:
         tree = ast.parse(text, mode="eval").body
-    except SyntaxError as error:
-        raise InvalidFileError((f"{where}: not a condition: {text!r} ({error.msg})",)) from error
-    problems: list[str] = []
-    kind = _kind(tree, facts, problems)
-    if not problems and kind is not bool:
-        problems.append(f"a condition must be true or false, {text!r} is a number")
-    if problems:
-        raise InvalidFileError(tuple(f"{where}: {p}" for p in problems))
-    return Predicate(text, tree, frozenset(n.id for n in ast.walk(tree) if isinstance(n, ast.Name)))
-
-
-def loosened(predicate: Predicate, names: frozenset[str]) -> Predicate:
-    """Returns a condition without these names that holds whenever `predicate` holds; the same one if it has none."""
-    if not predicate.names & names:
-        return predicate
-    tree = _loose(predicate.tree, names, holds=True)
-    used = frozenset(n.id for n in ast.walk(tree) if isinstance(n, ast.Name))
-    return Predicate(ast.unparse(tree), tree, used)
-
-
-def _loose(node: ast.expr, names: frozenset[str], *, holds: bool) -> ast.expr:
-    """Returns the tree with `holds` in place of each part that compares one of the names."""
-    match node:
-        case ast.BoolOp(op=op, values=parts):
-            return ast.BoolOp(op, [_loose(part, names, holds=holds) for part in parts])
-        case ast.UnaryOp(op=ast.Not() as op, operand=part):
-            return ast.UnaryOp(op, _loose(part, names, holds=not holds))
-        case _:
-            unknown = any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(node))
-            return ast.Constant(holds) if unknown else node
-
-
-def _kind(node: ast.expr, facts: Mapping[str, type], problems: list[str]) -> type:
-    """Returns the type of an expression, bool or int; mistakes are collected in `problems`."""
-    kind: type = bool
-    match node:
-        case ast.BoolOp(values=parts):
-            _all(parts, bool, facts, problems)
-        case ast.UnaryOp(op=ast.Not(), operand=part):
-            _all([part], bool, facts, problems)
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARISONS:
-            before = len(problems)
-            kinds = {_kind(part, facts, problems) for part in (left, right)}
-            if len(kinds) > 1 and len(problems) == before:
-                problems.append(f"{ast.unparse(node)!r} compares different types")
-        case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _ARITHMETIC):
-            _all([left, right], int, facts, problems)
-            kind = int
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int())):
-            kind = int
-        case ast.Constant(value=bool() | int() as value):
-            kind = type(value)
-        case ast.Name(id=name):
-            kind = _fact(name, facts, problems)
-        case _:
-            problems.append(
-                f"{ast.unparse(node)!r} is not allowed in a condition; allowed are and, or, not, comparisons, + and -"
-            )
-    return kind
-
-
-def _all(parts: Sequence[ast.expr], expected: type, facts: Mapping[str, type], problems: list[str]) -> None:
-    for part in parts:
-        before = len(problems)
-        kind = _kind(part, facts, problems)
-        if kind is not expected and len(problems) == before:
-            problems.append(f"{ast.unparse(part)!r} is {kind.__name__}, but {expected.__name__} is required")
-
-
-def _fact(name: str, facts: Mapping[str, type], problems: list[str]) -> type:
-    kind = facts.get(name)
-    if kind is not None and kind is not str:
-        return kind
-    import difflib  # noqa: PLC0415 - only a mistake needs it
-
-    close = difflib.get_close_matches(name, facts, n=1)
-    problems.append(f"unknown fact {name!r}" + (f", did you mean {close[0]!r}?" if close and kind is None else ""))
-    return bool
+        operator_of(bool, bool)(evaluated(tree, _OF_CONDITIONS, kind_of))
+    except (SyntaxError, ValueError) as error:
+        raise InvalidFileError((f"{where}: not a condition: {text!r}: {error}",)) from error
+    return Predicate(text, tree, names_in(tree))
 
 
 def compile_all(predicates: Sequence[Predicate]) -> Matcher:
@@ -143,11 +132,16 @@ def compile_all(predicates: Sequence[Predicate]) -> Matcher:
     for hit, predicate in zip(hits, predicates, strict=True):
         lines += [f"        if {ast.unparse(predicate.tree)}:", f"            {hit}.append(_row)"]
     lines += [f"    return ({''.join(f'{hit}, ' for hit in hits)})"]
-    scope: dict[str, Any] = {"__builtins__": {}, "_default": EXPECTED, "_values": values_of}
-    # Every name and operator in this text has passed `parse`: nothing of it comes from outside the catalogue.
-    exec(compile("\n".join(lines), "<partition checks>", "exec"), scope)  # noqa: S102
-    match: Matcher = scope["match"]
+    match: Matcher = compiled("match", lines, {"_default": EXPECTED, "_values": values_of})
     return match
+
+
+def compiled(name: str, lines: Sequence[str], scope: Mapping[str, Any]) -> Any:
+    """Returns the function of this name in lines of Python made of expressions, which see only `scope`."""
+    known: dict[str, Any] = {"__builtins__": {}, **scope}
+    # Every name and operator of an expression has passed `evaluated`: nothing of it comes from outside kfix.
+    exec(compile("\n".join(lines), f"<{name}>", "exec"), known)  # noqa: S102
+    return known[name]
 
 
 # The conditions of a partition that more than one place asks about, as texts of `predicate`.

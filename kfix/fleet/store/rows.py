@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from kfix.core.derive.background import background_of, leavings
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.derive.partition_facts import PartitionFacts, derive
+from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.derive.partitions import SnapshotPartitions
 from kfix.core.failures.masks import states_of
 from kfix.core.saved.files import encode
@@ -30,20 +30,23 @@ _UNSEEN: _Row = (None,) * 7
 
 def states_of_partitions(snapshot: Snapshot) -> Any:
     """Returns the partitions of a snapshot with their facts and their raw state, as the table of `stored`."""
-    background = background_of(snapshot)
-    facts = derive(snapshot, background)
-    return table_of(CaseFile(snapshot, SnapshotPartitions(snapshot, facts), background), facts, {})
+    case, facts = _opened(snapshot)
+    return table_of(case, facts, {})
 
 
 def stored(snapshot: Snapshot, cluster: str) -> tuple[Any, dict[str, Any]]:
     """Returns (table, document). The rows are sorted by topic and partition, as `derive` returns them."""
-    background = background_of(snapshot)
-    facts = derive(snapshot, background)
-    case = CaseFile(snapshot, SnapshotPartitions(snapshot, facts), background)
+    case, facts = _opened(snapshot)
     states = states_of(case)
     fits = states is not None and states.fits
     table = table_of(case, facts, states.numbers if states is not None and fits else {})
     return table, document_of(case, cluster) | {"failures": failures_of(states)}
+
+
+def _opened(snapshot: Snapshot) -> tuple[CaseFile, tuple[PartitionFacts, ...]]:
+    background = background_of(snapshot)
+    partitions = SnapshotPartitions(snapshot, background)
+    return CaseFile(snapshot, partitions, background), partitions.facts
 
 
 def table_of(case: CaseFile, facts: Iterable[PartitionFacts], numbers: Mapping[TopicPartition, int]) -> Any:

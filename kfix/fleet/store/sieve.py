@@ -8,15 +8,22 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, reduce
+from functools import partial, reduce
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kfix.core.derive.predicate import Predicate
+from kfix.core.derive.predicate import Operators, Predicate, evaluated
 
-_COMPARE: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
+#: What the operators of a condition make of columns.
+_COLUMNS: Final[Operators[Any]] = {
+    ast.And: lambda *parts: reduce(pc.and_, parts),
+    ast.Or: lambda *parts: reduce(pc.or_, parts),
+    ast.Not: pc.invert,
+    ast.USub: pc.negate,
+    ast.Add: pc.add,
+    ast.Sub: pc.subtract,
     ast.Lt: pc.less,
     ast.LtE: pc.less_equal,
     ast.Gt: pc.greater,
@@ -34,7 +41,8 @@ class Sieve:
     def __init__(self, column: Callable[[str], Any], rows: int, values: Mapping[str, int]) -> None:
         self._column = column
         self._rows = rows
-        self._known: dict[str, Any] = {n: pa.scalar(v, pa.int64()) for n, v in values.items()}
+        self._known: dict[Any, Any] = {n: pa.scalar(v, pa.int64()) for n, v in values.items()}
+        self._operators = {kind: partial(self._once, operator) for kind, operator in _COLUMNS.items()}
 
     def rows_of(self, conditions: Sequence[Predicate]) -> list[int]:
         """Returns the ascending numbers of the rows that meet at least one of the conditions."""
@@ -49,46 +57,18 @@ class Sieve:
 
     def mask(self, condition: Predicate) -> Any:
         """Returns whether each row meets the condition, as a pyarrow array."""
-        return self._array(self._value(condition.tree))
+        found = evaluated(condition.tree, self._operators, self._operand)
+        # A condition without any fact is one value for all rows.
+        return pa.repeat(found, self._rows) if isinstance(found, pa.Scalar) else found
 
-    def _array(self, value: Any) -> Any:
-        """A condition without any fact, such as `True`, is one value for all rows."""
-        return pa.repeat(value, self._rows) if isinstance(value, pa.Scalar) else value
+    def _operand(self, name: str | int) -> Any:
+        if name not in self._known:
+            self._known[name] = self._column(name) if isinstance(name, str) else pa.scalar(name, pa.int64())
+        return self._known[name]
 
-    def _value(self, node: ast.expr) -> Any:
-        text = _text(node)
-        if text not in self._known:
-            self._known[text] = self._worked_out(node)
-        return self._known[text]
-
-    def _worked_out(self, node: ast.expr) -> Any:
-        match node:
-            case ast.BoolOp(op=op, values=parts):
-                found = reduce(pc.and_ if isinstance(op, ast.And) else pc.or_, map(self._value, parts))
-            case ast.UnaryOp(op=op, operand=part):
-                found = pc.invert(self._value(part)) if isinstance(op, ast.Not) else pc.negate(self._value(part))
-            case ast.Compare(left=left, ops=[op], comparators=[right]):
-                found = _COMPARE[type(op)](self._ordered(left), self._ordered(right))
-            case ast.BinOp(left=left, op=sign, right=right):
-                with_sign = pc.add if isinstance(sign, ast.Add) else pc.subtract
-                found = with_sign(self._value(left), self._value(right))
-            case ast.Constant(value=bool() as flag):
-                found = pa.scalar(flag)
-            case ast.Constant(value=number):
-                found = pa.scalar(number, pa.int64())
-            case ast.Name(id=name):
-                found = self._column(name)
-            case _:
-                raise AssertionError(f"the catalogue let {ast.unparse(node)!r} pass")
-        return found
-
-    def _ordered(self, node: ast.expr) -> Any:
-        """False < True as in Python."""
-        value = self._value(node)
-        return pc.cast(value, pa.int64()) if value.type == pa.bool_() else value
-
-
-@cache
-def _text(node: ast.expr) -> str:
-    """Conditions live as long as the process, and each of their terms is met once a cluster."""
-    return ast.unparse(node)
+    def _once(self, operator: Callable[..., Any], *operands: Any) -> Any:
+        """Returns the result of an operator. All operands are kept, so that their identities name them."""
+        key = (operator, *map(id, operands))
+        if key not in self._known:
+            self._known[key] = operator(*operands)
+        return self._known[key]

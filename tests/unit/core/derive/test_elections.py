@@ -72,6 +72,6 @@ def test_a_quorum_without_an_active_controller_decides_nothing() -> None:
     assert unclean_by_default(replace(snapshot, quorum=replace(snapshot.quorum, leader=-1))) is None
 
 
-def test_topics_with_and_without_a_value_of_their_own_are_different_shapes() -> None:
+def test_topics_with_and_without_a_value_of_their_own_are_judged_apart() -> None:
     snapshot = cluster({100: "true"}, "false")
     assert [row.topic for row in open_case(snapshot).partitions.where(parse("unclean", "a test"))] == ["u"]

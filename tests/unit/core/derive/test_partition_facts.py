@@ -2,9 +2,13 @@
 
 from dataclasses import replace
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kfix.core.derive.background import background_of
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.derive.elections import UNCLEAN
-from kfix.core.derive.partition_facts import FACT_TYPES, PartitionFacts, derive
+from kfix.core.derive.partition_facts import FACT_TYPES, PartitionFacts, _Recorded, derive, partitions_of
 from kfix.core.snapshot.snapshot import Mode, PartitionView, Snapshot, Source, TopicPartition
 from tests.unit.diagnostics.build import Paper
 from tests.unit.diagnostics.clusters import (
@@ -18,6 +22,7 @@ from tests.unit.diagnostics.clusters import (
     text,
     zone_isolated_with_leader,
 )
+from tests.unit.diagnostics.papers import papers
 
 
 def row(snapshot: Snapshot, topic: str, partition: int = 0) -> PartitionFacts:
@@ -207,3 +212,47 @@ def test_the_age_of_a_record_counts_for_nothing_where_no_broker_knows_the_partit
     assert (facts.n_views, facts.stable_for) == (0, -1)
     paper.answering.clear()
     assert row(paper.snapshot(), "orders").stable_for == 86_400
+
+
+def widened(snapshot: Snapshot, copies: int) -> Snapshot:
+    """Returns the snapshot with each topic several times, so that many partitions have one shape."""
+
+    def more(found):
+        return {
+            TopicPartition(f"{tp.topic}{n or ''}", tp.partition): v for n in range(copies) for tp, v in found.items()
+        }
+
+    zookeeper = snapshot.zookeeper
+    if zookeeper is not None:
+        zookeeper = replace(
+            zookeeper,
+            assignments=more(zookeeper.assignments),
+            states={
+                tp: state._replace(version=number % 7, mtime_ms=state.mtime_ms - 977 * number)
+                for number, (tp, state) in enumerate(more(zookeeper.states).items())
+            },
+        )
+    views = {b: replace(view, partitions=more(view.partitions)) for b, view in snapshot.views.items()}
+    if views:
+        first = next(iter(views.values())).partitions
+        views = {b: replace(v, partitions=first) if v.partitions == first else v for b, v in views.items()}
+    return replace(snapshot, zookeeper=zookeeper, views=views)
+
+
+@settings(max_examples=40)
+@given(papers(), st.integers(1, 4))
+def test_partitions_that_are_judged_together_have_the_rows_of_partitions_judged_one_by_one(paper, copies):
+    snapshot = widened(paper.snapshot(), copies)
+    background = background_of(snapshot)
+    alone = [_Recorded(snapshot, background).row(tp) for tp in partitions_of(snapshot)]
+    assert list(derive(snapshot, background)) == alone == sorted(alone)
+
+
+def test_the_copies_of_a_partition_are_judged_once():
+    judged = []
+    for copies in (2, 100):
+        snapshot = widened(base().snapshot(), copies)
+        recorded = _Recorded(snapshot, background_of(snapshot))
+        assert len([*map(recorded.row, partitions_of(snapshot))]) > 50 * copies
+        judged.append(len(recorded._judged))
+    assert judged[0] == judged[1]

@@ -22,11 +22,11 @@ def test_a_rule_uses_those_above_it():
 def test_what_both_languages_do_not_share_is_refused():
     for text, why in (
         ("leader + 1", "'leader + 1' is not allowed"),
-        ("later", "'later' is not allowed in a rule, or not declared above it"),
-        ("new & leader", "'new' is bool, expected int"),
-        ("leader and new", "'leader' is int, expected bool"),
-        ("1 if new else new", "'new' is bool, expected int"),
-        ("1 if leader else 0", "'1 if leader else 0' is not allowed"),
+        ("later", "'later' is not declared above it"),
+        ("new & leader", "bool where int is required"),
+        ("leader and new", "int where bool is required"),
+        ("1 if new else new", "bool where int is required"),
+        ("1 if leader else 0", "int where bool is required"),
         ("first(leader & down)", "is not allowed"),
         ("True", "'True' is not allowed"),
         ("leader < down < 3", "is not allowed"),
