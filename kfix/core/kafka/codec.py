@@ -91,8 +91,8 @@ class ByteReader:
 
     def count(self, claimed: int) -> int:
         # An element takes at least one byte, so a larger count is invalid and must not be used for allocation.
-        if claimed > len(self.data) - self.at:
-            raise ProtocolError("the response claims more elements than it has bytes: not the Kafka protocol")
+        if not -1 <= claimed <= len(self.data) - self.at:
+            raise ProtocolError("the response claims an impossible number of elements: not the Kafka protocol")
         return max(0, claimed)
 
     def uvarint(self) -> int:

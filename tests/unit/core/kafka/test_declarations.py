@@ -116,7 +116,7 @@ MANY = "_throttle_ms:i32 rows:[index:i32 offset:i64]"
 @pytest.mark.parametrize(
     ("declared", "flexible", "data", "why"),
     [
-        (MANY, False, Writer().i32(0).i32(2**31 - 1).done(), "more elements than it has bytes"),
+        (MANY, False, Writer().i32(0).i32(2**31 - 1).done(), "an impossible number of elements"),
         (MANY, False, Writer().i32(0).i32(9).raw(bytes(9)).done(), "ends too early"),
         (MANY, True, Writer().i32(0).raw(b"\xff" * 5).done(), "an invalid length"),
         (MANY, True, Writer().i32(0).raw(b"\xff").done(), "ends too early"),
