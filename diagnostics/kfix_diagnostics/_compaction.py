@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, is_uncompacted, segment_bytes_of, should_be_compacted
 from kfix.core.diagnosis.finding import Evidence
-from kfix.core.snapshot.offsets_size import OffsetsLogSize
+from kfix.core.snapshot.broker_answers import OffsetsLogSize
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import known_size, several
 

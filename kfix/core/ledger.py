@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kfix.core.snapshot.snapshot import Endpoint
-from kfix.core.snapshot.traffic import Traffic
+from kfix.core.snapshot.traffic import Traffic, in_all
 
 
 class LineCounts:
@@ -29,13 +29,5 @@ class Ledger:
 
     def totals(self) -> dict[str, Traffic]:
         """Returns {address: the requests to that server}, sorted by address."""
-        found: dict[str, Traffic] = {}
-        for endpoint, counts in self._connections:
-            before = found.get(str(endpoint), Traffic(0, 0, 0, 0))
-            found[str(endpoint)] = Traffic(
-                before.connections + 1,
-                before.requests + counts.requests,
-                before.sent + counts.sent,
-                before.received + counts.received,
-            )
-        return dict(sorted(found.items()))
+        each = ({str(e): Traffic(1, c.requests, c.sent, c.received)} for e, c in self._connections)
+        return in_all(*each)

@@ -17,7 +17,7 @@ from kfix.core.derive.record import record_of
 from kfix.core.diagnosis.finding import Diagnosis, Finding, Hidden
 from kfix.core.documents.problems import did_you_mean
 from kfix.core.errors import UsageError
-from kfix.core.snapshot.at_risk import AtRisk
+from kfix.core.snapshot.memory import AtRisk
 from kfix.core.snapshot.snapshot import Sample, Snapshot, TopicPartition
 from kfix.core.snapshot.traffic import in_all
 from kfix.core.target import Target

@@ -40,7 +40,7 @@ from kfix.core.derive.checks import CaseFile, RiskOfCluster, Rows
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, SECONDS
 from kfix.core.diagnosis.finding import Cause, ChangeKind, Confidence, Evidence, Finding, Remedy
 from kfix.core.numbers import whole_number
-from kfix.core.snapshot.offsets_size import OffsetsLogSize
+from kfix.core.snapshot.broker_answers import OffsetsLogSize
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import are, brokers_named, has, known_size, per_topic, several, some
 from kfix_diagnostics._advice import cluster_options, servers

@@ -33,7 +33,7 @@ from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.derive.grouping import grouped
 from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.core.snapshot.offsets_size import OffsetsLogSize
+from kfix.core.snapshot.broker_answers import OffsetsLogSize
 from kfix.core.snapshot.snapshot import CoordinatorProbe, TopicPartition
 from kfix.core.wording import brokers_named, known_size, per_topic, them
 from kfix_diagnostics._advice import cluster_options, diagnose_again, runbook

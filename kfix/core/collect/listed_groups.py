@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from kfix.core.kafka import group_messages
 from kfix.core.kafka.connection import BrokerConnection
-from kfix.core.kafka.group_messages import DescribedGroup, GroupDescription, ListedGroup
+from kfix.core.kafka.group_messages import GroupDescription, ListedGroup
 from kfix.core.kafka.new_groups import NOT_FOUND, ask_typed
 from kfix.core.snapshot.group_reading import CONSUMER_GROUP, DEAD, SHARE_GROUP, STREAMS_GROUP
 from kfix.core.snapshot.snapshot import Group
@@ -18,7 +18,9 @@ MOST_DESCRIBED = 1000
 _OTHERS = (CONSUMER_GROUP, SHARE_GROUP)
 
 
-def describe_listed(line: BrokerConnection, listed: Sequence[ListedGroup], deadline: Deadline) -> list[DescribedGroup]:
+def describe_listed(
+    line: BrokerConnection, listed: Sequence[ListedGroup], deadline: Deadline
+) -> list[GroupDescription]:
     """Returns the groups that the broker described without an error."""
     chosen = listed[:MOST_DESCRIBED]
     typed = {kind: [each.name for each in chosen if each.type == kind] for kind in _OTHERS}
@@ -33,21 +35,15 @@ def describe_listed(line: BrokerConnection, listed: Sequence[ListedGroup], deadl
         described = ask_typed(line, kind, names, deadline) if names else None
         answered = {each.name: each for each in described or () if not each.error}
         found = [each for each in found if each.name not in answered]
-        found += [_plain(each) for each in answered.values()]
+        found += answered.values()
         refused = {each.name for each in described or () if each.error not in {0, NOT_FOUND}}
         # A group that kfix may not read as this type is unknown, not dead.
         found = [each for each in found if each.name not in refused]
     return found
 
 
-def _plain(group: GroupDescription) -> DescribedGroup:
-    return DescribedGroup(
-        group.name, group.error, group.state, tuple(f"{each.client}{each.host}" for each in group.members or ())
-    )
-
-
 def as_groups(
-    listed: Mapping[int, Sequence[ListedGroup]], described: Mapping[str, DescribedGroup]
+    listed: Mapping[int, Sequence[ListedGroup]], described: Mapping[str, GroupDescription]
 ) -> tuple[Group, ...]:
     """Returns every listed group, sorted by name, with state and members if it was described."""
     listers: dict[str, list[int]] = {}
@@ -57,8 +53,12 @@ def as_groups(
             listers.setdefault(each.name, []).append(broker)
             types[each.name] = each.type or types.get(each.name, "")
     return tuple(
-        Group(name, tuple(sorted(brokers)), d.state, d.members, types[name])
+        Group(name, tuple(sorted(brokers)), d.state, _members(d), types[name])
         if (d := described.get(name)) is not None
         else Group(name, tuple(sorted(brokers)), group_type=types[name])
         for name, brokers in sorted(listers.items())
     )
+
+
+def _members(group: GroupDescription) -> tuple[str, ...]:
+    return tuple(f"{each.client}{each.host}" for each in group.members or ())

@@ -12,7 +12,7 @@ from kfix.core.kafka import requests
 from kfix.core.kafka.codes import name_of
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.requests import PartitionOffset
-from kfix.core.snapshot.at_risk import AtRisk
+from kfix.core.snapshot.memory import AtRisk
 from kfix.core.snapshot.record import ClusterRecord
 from kfix.core.snapshot.snapshot import (
     NO_LEADER,

@@ -20,7 +20,7 @@ from kfix.core.kafka.batches import Batch
 from kfix.core.kafka.codes import CLUSTER, name_of, with_right
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.records import Record
-from kfix.core.snapshot.offsets_size import OffsetsLogSize
+from kfix.core.snapshot.broker_answers import OffsetsLogSize
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.timing import Deadline
 

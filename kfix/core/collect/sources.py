@@ -50,8 +50,8 @@ from kfix.core.errors import UnreachableError
 from kfix.core.kafka import requests
 from kfix.core.kafka.codes import name_of
 from kfix.core.kafka.connection import BrokerConnection
+from kfix.core.snapshot.broker_answers import OffsetsLogSize
 from kfix.core.snapshot.group_reading import REBALANCING, GroupReading
-from kfix.core.snapshot.offsets_size import OffsetsLogSize
 from kfix.core.snapshot.quorum import ELR_FEATURE, EligibleLeaders, OldLeader, QuorumView
 from kfix.core.snapshot.snapshot import (
     HIDDEN_TOPICS,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from kfix.core.numbers import whole_number
-from kfix.core.snapshot.offsets_size import OffsetsLogSize
+from kfix.core.snapshot.broker_answers import OffsetsLogSize
 
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from kfix.core.derive.background import live_brokers
 from kfix.core.derive.record import record_of
-from kfix.core.snapshot.at_risk import AtRisk
+from kfix.core.snapshot.memory import AtRisk
 from kfix.core.snapshot.record import ClusterRecord
 from kfix.core.snapshot.snapshot import PartitionState, Sample, Snapshot, TopicPartition
 

@@ -11,8 +11,7 @@ from kfix.core.derive.loss import lost_from
 from kfix.core.derive.moves import moves_seen
 from kfix.core.derive.record import newest_view, record_of
 from kfix.core.derive.vantage import distinct, offsets_partitions
-from kfix.core.snapshot.at_risk import AtRisk
-from kfix.core.snapshot.memory import Memory
+from kfix.core.snapshot.memory import AtRisk, Memory
 from kfix.core.snapshot.record import ClusterRecord
 from kfix.core.snapshot.snapshot import PartitionState, Snapshot, TopicPartition
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.derive.record import record_of
-from kfix.core.snapshot.moves import MoveSeen
+from kfix.core.snapshot.memory import MoveSeen
 from kfix.core.snapshot.record import ClusterRecord
 from kfix.core.snapshot.snapshot import LogEnd, Sample, Snapshot, TopicPartition
 

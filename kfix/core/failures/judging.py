@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 
 from kfix.core.derive.addressing import cluster_options
 from kfix.core.derive.casefile import CaseFile
@@ -109,44 +109,8 @@ def _unjudged(masks: ClusterMasks) -> Iterator[str]:
         yield f"{count} without a readable leader and ISR, such as {masks.unjudged[0]}"
 
 
-class _Equals:
-    """Equal partitions with the outcomes that were judged so far: few, since only their own brokers matter."""
-
-    __slots__ = ("_known", "concerning", "row", "tps")
-
-    def __init__(self, row: PartitionMasks, tps: tuple[TopicPartition, ...]) -> None:
-        self.row = row
-        self.tps = tps
-        self.concerning = row.replicas | row.isr | row.leader | max(row.believed, NONE) | max(row.elr, NONE)
-        self._known: dict[tuple[int, bool, bool], _Outcome] = {}
-
-    def after(self, down: int, *, new_controller: bool, frozen: bool) -> _Outcome:
-        key = (down & self.concerning, new_controller, frozen)
-        found = self._known.get(key)
-        if found is None:
-            after = after_failure(self.row, key[0], new_controller=new_controller, frozen=frozen)
-            found = self._known[key] = _Outcome(after)
-        return found
-
-
-class _Outcome:
-    """An outcome, and the counts that it belongs to."""
-
-    __slots__ = ("after", "counts")
-
-    def __init__(self, after: AfterFailure) -> None:
-        falls = after.falls_under
-        self.after = after
-        self.counts = (
-            after.fate,
-            after.fate is Fate.STOPPED and after.leader > NONE,
-            falls == YES,
-            after.left_with_last,
-            after.fate is Fate.UNKNOWN or falls == UNREAD,
-        )
-
-
-_Judged = list[tuple[_Outcome, _Equals]]
+#: An outcome, and equal partitions that have it.
+_Judged = list[tuple[AfterFailure, PartitionMasks]]
 
 
 class Judge:
@@ -155,7 +119,8 @@ class Judge:
     def __init__(self, case: CaseFile) -> None:
         self.case = case
         self.masks = masks_of(case, live_of(case))
-        self._equals = [_Equals(row, tps) for row, tps in self.masks.rows.items()]
+        #: Few outcomes differ, since only the brokers of a partition matter.
+        self._after = cache(after_failure)
 
     def judge(self, failure: Failure, *, named: bool = False) -> FailureForecast:
         touched = self._judged(failure, self._touched(failure))
@@ -163,7 +128,7 @@ class Judge:
         offsets = [tp.partition for tp in stops if tp.topic == OFFSETS_TOPIC]
         offsets_under = [tp.partition for tp in under if tp.topic == OFFSETS_TOPIC]
         partitions = tuple(p for p in self._named(touched) if p.changed) if named else ()
-        counts = _counts(touched)
+        counts = self._counts(touched)
         counts["unjudged"] += len(self.masks.unjudged)
         return FailureForecast(
             failure,
@@ -182,9 +147,9 @@ class Judge:
 
     def every_partition(self, failure: Failure) -> Mapping[TopicPartition, PartitionForecast]:
         """Returns the forecast of each partition, including the unaffected ones."""
-        return {p.tp: p for p in self._named(self._judged(failure, self._equals))}
+        return {p.tp: p for p in self._named(self._judged(failure, self.masks.rows))}
 
-    def _judged(self, failure: Failure, equals: Iterable[_Equals]) -> _Judged:
+    def _judged(self, failure: Failure, rows: Iterable[PartitionMasks]) -> _Judged:
         down = self.masks.mask(failure.brokers)
         # In ZooKeeper's rules a cluster without a live controller elects one, which knows only the record.
         bit = self.masks.controller_bit
@@ -192,41 +157,34 @@ class Judge:
         if self.case.kraft:
             new = self._controller_moves(failure) is True
         frozen = self.case.kraft and quorum_lost(self.case, failure) is True
-        return [(each.after(down, new_controller=new, frozen=frozen), each) for each in equals]
+        return [(self._after(row, down & row.concerning, new_controller=new, frozen=frozen), row) for row in rows]
 
-    def _touched(self, failure: Failure) -> Iterable[_Equals]:
-        found = {id(each): each for broker in failure.brokers for each in self._by_broker.get(broker, ())}
-        return (*found.values(), *self._restless)
-
-    @cached_property
-    def _restless(self) -> tuple[_Equals, ...]:
-        return tuple(each for each in self._equals if each.row.restless)
+    def _touched(self, failure: Failure) -> Iterable[PartitionMasks]:
+        return dict.fromkeys(row for broker in failure.brokers for row in self._by_broker[broker])
 
     @cached_property
-    def _by_broker(self) -> Mapping[int, list[_Equals]]:
-        found: dict[int, list[_Equals]] = {}
-        for each in self._equals:
-            if not each.row.restless:
-                for broker in self.masks.brokers(each.concerning):
-                    found.setdefault(broker, []).append(each)
+    def _by_broker(self) -> Mapping[int, list[PartitionMasks]]:
+        """Returns {live broker: the rows that its failure may change}."""
+        found: dict[int, list[PartitionMasks]] = {broker: [] for broker in self.masks.bits}
+        for row in self.masks.rows:
+            for broker in found if row.restless else self.masks.brokers(row.concerning):
+                found[broker].append(row)
         return found
 
     @cached_property
-    def _with_coordinators(self) -> frozenset[int]:
-        """Returns the identities of the equal partitions that include internal ones."""
-        return frozenset(id(each) for each in self._equals if any(tp.topic in INTERNAL_TOPICS for tp in each.tps))
+    def _internal_rows(self) -> Mapping[PartitionMasks, list[TopicPartition]]:
+        internal = ((row, [tp for tp in tps if tp.topic in INTERNAL_TOPICS]) for row, tps in self.masks.rows.items())
+        return {row: tps for row, tps in internal if tps}
 
     def _internal(self, touched: _Judged) -> tuple[list[TopicPartition], list[TopicPartition]]:
         """Returns the internal partitions that stop, and those that fall below min.insync.replicas."""
         stops: list[TopicPartition] = []
         under: list[TopicPartition] = []
-        for outcome, each in touched:
-            if id(each) not in self._with_coordinators:
-                continue
-            internal = [tp for tp in each.tps if tp.topic in INTERNAL_TOPICS]
-            if outcome.after.fate in {Fate.STOPS, Fate.STRANDED}:
+        for after, row in touched:
+            internal = self._internal_rows.get(row, ())
+            if after.fate in {Fate.STOPS, Fate.STRANDED}:
                 stops += internal
-            elif outcome.after.falls_under == YES:
+            elif after.falls_under == YES:
                 under += internal
         return stops, under
 
@@ -244,9 +202,10 @@ class Judge:
 
     def _named(self, judged: _Judged) -> list[PartitionForecast]:
         found: list[PartitionForecast] = []
-        for outcome, each in judged:
-            first = self._one(each.tps[0], outcome.after, each.row)
-            found += (replace(first, tp=tp) for tp in each.tps)
+        for after, row in judged:
+            tps = self.masks.rows[row]
+            first = self._one(tps[0], after, row)
+            found += (replace(first, tp=tp) for tp in tps)
         return sorted(found, key=lambda p: p.tp)
 
     def _one(self, tp: TopicPartition, after: AfterFailure, row: PartitionMasks) -> PartitionForecast:
@@ -270,31 +229,28 @@ class Judge:
             return None
         return NO_LEADER if bit == NONE else self.masks.brokers(bit)[0]
 
+    def _counts(self, touched: _Judged) -> dict[str, int]:
+        fates: Counter[Fate] = Counter()
+        revived = under = last = unjudged = 0
+        for after, row in touched:
+            n = len(self.masks.rows[row])
+            fates[after.fate] += n
+            revived += n * (after.fate is Fate.STOPPED and after.leader > NONE)
+            under += n * (after.falls_under == YES)
+            last += n * after.left_with_last
+            unjudged += n * (after.fate is Fate.UNKNOWN or after.falls_under == UNREAD)
+        return {
+            "stops": fates[Fate.STOPS] + fates[Fate.STRANDED],
+            "stranded": fates[Fate.STRANDED],
+            "unclean": fates[Fate.UNCLEAN],
+            "moves": fates[Fate.MOVES],
+            "stopped": fates[Fate.STOPPED],
+            "revived": revived,
+            "under_min_isr": under,
+            "last_in_sync": last,
+            "unjudged": unjudged,
+        }
+
 
 def _known(value: int) -> bool | None:
     return {YES: True, NO: False}.get(value)
-
-
-def _counts(touched: _Judged) -> dict[str, int]:
-    totals: Counter[tuple[Fate, bool, bool, bool, bool]] = Counter()
-    for outcome, each in touched:
-        totals[outcome.counts] += len(each.tps)
-    fates: Counter[Fate] = Counter()
-    revived = under = last = unjudged = 0
-    for (fate, again, falls, left, unknown), n in totals.items():
-        fates[fate] += n
-        revived += n * again
-        under += n * falls
-        last += n * left
-        unjudged += n * unknown
-    return {
-        "stops": fates[Fate.STOPS] + fates[Fate.STRANDED],
-        "stranded": fates[Fate.STRANDED],
-        "unclean": fates[Fate.UNCLEAN],
-        "moves": fates[Fate.MOVES],
-        "stopped": fates[Fate.STOPPED],
-        "revived": revived,
-        "under_min_isr": under,
-        "last_in_sync": last,
-        "unjudged": unjudged,
-    }

@@ -138,6 +138,11 @@ class PartitionMasks(NamedTuple):
         return self.leader & self.online
 
     @property
+    def concerning(self) -> int:
+        """The brokers whose failure may change it, unless it is restless."""
+        return self.replicas | self.isr | self.leader | max(self.believed, NONE) | max(self.elr, NONE)
+
+    @property
     def restless(self) -> bool:
         """Whether a failure of brokers without a replica of it may change it, too."""
         return self.believed != self.leader or not self.serves

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from kfix.core.kafka.api import Api, Request
-from kfix.core.kafka.codec import ByteReader, ProtocolError, Rows, decoder
+from kfix.core.kafka.codec import ByteReader, ProtocolError, Row, Rows, decoder
 from kfix.core.kafka.codes import GROUP, NO_ANSWER, TOPIC, TRANSACTIONAL_ID, name_of
 from kfix.core.kafka.requests import PartitionResult, by_partition, by_topic
 from kfix.core.snapshot.group_reading import GroupMember
@@ -44,14 +44,6 @@ class ListedGroup(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class DescribedGroup:
-    name: str
-    error: int
-    state: str
-    members: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class GroupDescription:
     """`kind` is the protocol type of a classic group; `members` is None if they were not read.
 
@@ -77,6 +69,7 @@ class CommittedOffset:
     metadata: str = ""
 
 
+Tps = tuple[TopicPartition, ...]
 #: (error of the group, committed offset or error of each partition).
 Committed = tuple[int, dict[TopicPartition, CommittedOffset]]
 
@@ -156,34 +149,32 @@ DESCRIBE_GROUPS = Api(
 )
 
 
-def describe_groups(groups: tuple[str, ...]) -> Request[list[DescribedGroup]]:
-    def convert(found: Rows) -> list[DescribedGroup]:
-        return [
-            DescribedGroup(name, error, state, tuple(f"{client}{host}" for _, _, client, host, _ in members))
-            for error, name, state, _, members in found
-        ]
-
-    return DESCRIBE_GROUPS.ask(2, (groups,), convert)
+def describe_groups(groups: tuple[str, ...]) -> Request[list[GroupDescription]]:
+    """Requests groups; the assignments of their members are not read."""
+    return DESCRIBE_GROUPS.ask(2, (groups,), lambda found: [_group(each) for each in found])
 
 
 def describe_members(group: str) -> Request[GroupDescription]:
-    """Requests one group with the group.instance.id of its members (version 4 on)."""
+    """Requests one group with the assignments of its members, and their group.instance.id (version 4 on)."""
 
     def convert(found: Rows) -> GroupDescription:
         if not found:
             raise ProtocolError("DescribeGroups returned no group")
-        error, _, state, kind, members = found[0]
-        consumes = kind == CONSUMERS
-        described = tuple(
-            GroupMember(name, client, host, instance, _assigned(assigned) if consumes else ())
-            for name, instance, client, host, assigned in members
-        )
-        return GroupDescription(error, state, kind, described)
+        return _group(found[0], _assigned)
 
     return DESCRIBE_GROUPS.ask(4, ((group,),), convert)
 
 
-def _assigned(raw: bytes) -> tuple[TopicPartition, ...]:
+def _group(row: Row, assigned: Callable[[bytes], Tps] = lambda _: ()) -> GroupDescription:
+    error, name, state, kind, members = row
+    described = tuple(
+        GroupMember(member, client, host, instance, assigned(raw) if kind == CONSUMERS else ())
+        for member, instance, client, host, raw in members
+    )
+    return GroupDescription(error, state, kind, described, name=name)
+
+
+def _assigned(raw: bytes) -> Tps:
     """Returns the partitions of a consumer; none for an assignment of another form."""
     try:
         [topics] = decoder(_ASSIGNMENT).read(ByteReader(raw))

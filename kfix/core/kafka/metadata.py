@@ -110,8 +110,8 @@ _PARTITIONS = "partitions:[error:i16 index:i32 leader:i32 epoch:i32 replicas:i32
 def _partitions(r: ByteReader, topic: str, shared: Shared, flexible: bool) -> Partitions:
     names, found = shared.names.of(topic), Partitions()
     [rows] = decoder(_PARTITIONS, flexible=flexible).read(r)
-    for error, index, *fields in rows:
-        view = PartitionView(*fields, error)
+    for error, index, leader, epoch, replicas, isr, offline in rows:
+        view = PartitionView(leader, epoch, replicas, isr, offline, error)
         tp = names.get(index)
         if tp is None:
             tp = names[index] = TopicPartition(topic, index)

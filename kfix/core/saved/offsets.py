@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, convert, to_builtins
 
 from kfix.core.documents.checked import NotJsonError, ShapeError, read_json
 from kfix.core.documents.opening import read_file
@@ -54,7 +54,7 @@ class _SourceShape(Struct, forbid_unknown_fields=True):
     pending: list[str]
 
 
-class SavedOffsetsShape(Struct, forbid_unknown_fields=True):
+class SavedOffsetsShape(Struct, forbid_unknown_fields=True, kw_only=True):
     """The file as JSON."""
 
     format: Literal["kfix.offsets"]
@@ -63,54 +63,33 @@ class SavedOffsetsShape(Struct, forbid_unknown_fields=True):
     saved_at: _Moment
     cluster: str
     complete: bool
+    not_saved: list[str] = []
     sources: list[_SourceShape]
     groups: list[_GroupShape]
-    not_saved: list[str] = []
 
 
-def encode_offsets(saved: SavedOffsets) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "kfix": saved.kfix,
-        "saved_at": saved.saved_at,
-        "cluster": saved.cluster,
-        "complete": saved.complete,
-        "not_saved": list(saved.not_saved),
-        "sources": [_source(each) for each in saved.sources],
-        "groups": [
-            {
-                "group": group.name,
-                "partition": group.partition,
-                "offsets": [_offset(tp, each) for tp, each in sorted(group.offsets.items())],
-            }
-            for group in saved.groups
-        ],
-    }
+def encode_offsets(saved: SavedOffsets) -> Any:
+    """Returns the content of the file as JSON types."""
+    groups = [
+        _GroupShape(g.name, g.partition, [_offset(*each) for each in sorted(g.offsets.items())]) for g in saved.groups
+    ]
+    shape = SavedOffsetsShape(
+        format=FORMAT,
+        version=VERSION,
+        kfix=saved.kfix,
+        saved_at=saved.saved_at,
+        cluster=saved.cluster,
+        complete=saved.complete,
+        not_saved=list(saved.not_saved),
+        sources=[convert(source, _SourceShape, from_attributes=True) for source in saved.sources],
+        groups=groups,
+    )
+    return to_builtins(shape)
 
 
-def _source(each: SavedSource) -> dict[str, Any]:
-    return {
-        "partition": each.partition,
-        "kind": each.kind,
-        "name": each.name,
-        "start": each.start,
-        "end": each.end,
-        "log_end": each.log_end,
-        "missing": list(each.missing),
-        "pending": list(each.pending),
-    }
-
-
-def _offset(tp: TopicPartition, each: LoggedOffset) -> dict[str, Any]:
-    return {
-        "topic": tp.topic,
-        "partition": tp.partition,
-        "offset": each.stored.offset,
-        "leader_epoch": each.stored.leader_epoch,
-        "metadata": each.stored.metadata,
-        "committed_ms": each.committed_ms,
-    }
+def _offset(tp: TopicPartition, each: LoggedOffset) -> _OffsetShape:
+    stored = each.stored
+    return _OffsetShape(tp.topic, tp.partition, stored.offset, stored.leader_epoch, stored.metadata, each.committed_ms)
 
 
 def write_offsets(saved: SavedOffsets, path: Path) -> None:

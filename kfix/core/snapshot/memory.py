@@ -1,14 +1,46 @@
-"""The memory from earlier snapshots of a cluster: times, groups, and brokers that it no longer reports."""
+"""What earlier snapshots of a cluster contain and it may no longer report: groups, brokers, replicas at risk, times."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kfix.core.declared import Int32, Moment
-from kfix.core.snapshot.at_risk import AtRisk
-from kfix.core.snapshot.moves import MoveSeen
 from kfix.core.snapshot.naming import TopicPartition
+
+
+class AtRisk(NamedTuple):
+    """A partition of which not every replica was in sync, in the last snapshot with that state, at `at`.
+
+    Any broker of `holders` could lead it without a loss: the ISR, and on KRaft the eligible replicas. `leader` is -1 if
+    it had none; `epoch` and `version` are of its state, `version` is -1 on KRaft. `former` led it last, in the epoch
+    `former_epoch`, and had the log end `end` and the high watermark `visible`; each is -1 if it is unknown. At `until`,
+    a loss is forgotten whose holders have returned; 0 if none was seen. Times are in seconds since the epoch.
+    """
+
+    at: Moment
+    leader: Int32
+    epoch: Int32
+    version: Int32
+    holders: tuple[Int32, ...]
+    former: Int32 = -1
+    former_epoch: Int32 = -1
+    end: int = -1
+    visible: int = -1
+    until: Moment = 0.0
+
+
+class MoveSeen(NamedTuple):
+    """A partition that is being reassigned, and the progress of its new replicas.
+
+    `ends` are (broker, log end) of the replicas that are being added and are not in sync, in order. Earlier snapshots
+    found the same ones first at `since` and last at `last`, in seconds since the epoch.
+    """
+
+    since: Moment
+    last: Moment
+    ends: tuple[tuple[Int32, int], ...]
 
 
 @dataclass(frozen=True, slots=True)

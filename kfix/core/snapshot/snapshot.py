@@ -12,19 +12,19 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from kfix.core.declared import Int16, Int32, Moment, Shared, Unstored
+from kfix.core.snapshot.broker_answers import CoordinatorProbe as CoordinatorProbe  # noqa: PLC0414
+from kfix.core.snapshot.broker_answers import EpochEnd as EpochEnd  # noqa: PLC0414
+from kfix.core.snapshot.broker_answers import LogEnd as LogEnd  # noqa: PLC0414
+from kfix.core.snapshot.broker_answers import LoggedGroup as LoggedGroup  # noqa: PLC0414
+from kfix.core.snapshot.broker_answers import OffsetsLog as OffsetsLog  # noqa: PLC0414
+from kfix.core.snapshot.broker_answers import OffsetsLogSize
+from kfix.core.snapshot.broker_answers import OpenTransaction as OpenTransaction  # noqa: PLC0414
 from kfix.core.snapshot.client_security import ClientSecurity
-from kfix.core.snapshot.coordinator_probe import CoordinatorProbe as CoordinatorProbe  # noqa: PLC0414
 from kfix.core.snapshot.fleet_facts import FleetFacts
 from kfix.core.snapshot.group_reading import SHARE_GROUP, GroupReading
-from kfix.core.snapshot.log_ends import EpochEnd as EpochEnd  # noqa: PLC0414
-from kfix.core.snapshot.log_ends import LogEnd as LogEnd  # noqa: PLC0414
 from kfix.core.snapshot.memory import Memory
 from kfix.core.snapshot.naming import Endpoint as Endpoint  # noqa: PLC0414 - part of this module's interface
 from kfix.core.snapshot.naming import TopicPartition as TopicPartition  # noqa: PLC0414
-from kfix.core.snapshot.offsets_log import LoggedGroup as LoggedGroup  # noqa: PLC0414
-from kfix.core.snapshot.offsets_log import OffsetsLog as OffsetsLog  # noqa: PLC0414
-from kfix.core.snapshot.offsets_log import OpenTransaction as OpenTransaction  # noqa: PLC0414
-from kfix.core.snapshot.offsets_size import OffsetsLogSize
 from kfix.core.snapshot.pasted import PastedText
 from kfix.core.snapshot.quorum import QuorumView
 from kfix.core.snapshot.traffic import Traffic

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
-from kfix.core.snapshot.offsets_size import OffsetsLogSize
+from kfix.core.snapshot.broker_answers import OffsetsLogSize
 from kfix.core.snapshot.snapshot import (
     NEWEST_PROTOCOL,
     Assignment,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kfix.core.snapshot.at_risk import AtRisk
-from kfix.core.snapshot.memory import Memory
+from kfix.core.snapshot.memory import AtRisk, Memory
 from kfix.core.snapshot.snapshot import (
     EpochEnd,
     LogEnd,

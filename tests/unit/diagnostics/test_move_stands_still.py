@@ -11,7 +11,7 @@ from kfix.core.diagnosis.finding import Finding
 from kfix.core.saved import files
 from kfix.core.saved.files import encode
 from kfix.core.saved.store import SnapshotStore
-from kfix.core.snapshot.moves import MoveSeen
+from kfix.core.snapshot.memory import MoveSeen
 from kfix.core.snapshot.snapshot import Assignment, LogEnd, Sample, Snapshot, TopicPartition
 from kfix_diagnostics.engine import diagnose
 from tests.each import for_each

@@ -16,8 +16,7 @@ from kfix.core.diagnosis.finding import Confidence, Finding, Severity
 from kfix.core.saved import files
 from kfix.core.saved.files import encode
 from kfix.core.saved.store import SnapshotStore
-from kfix.core.snapshot.at_risk import AtRisk
-from kfix.core.snapshot.memory import Memory
+from kfix.core.snapshot.memory import AtRisk, Memory
 from kfix.core.snapshot.snapshot import EpochEnd, Snapshot, TopicPartition
 from kfix.diagnose.report.verdict import exit_code
 from kfix_diagnostics.engine import diagnose

@@ -9,9 +9,9 @@ from typing import TypeVar
 from kfix.core.derive.isolation import two_leaders
 from kfix.core.derive.merging.snapshots import Snapshots
 from kfix.core.derive.vantage import broker_called, has_answered, in_order
+from kfix.core.snapshot.broker_answers import OffsetsLogSize
 from kfix.core.snapshot.group_reading import GroupReading, by_group
 from kfix.core.snapshot.memory import Memory
-from kfix.core.snapshot.offsets_size import OffsetsLogSize
 from kfix.core.snapshot.snapshot import (
     TOPIC_CONFIGS,
     ClusterIdentity,

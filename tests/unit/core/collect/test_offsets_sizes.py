@@ -9,7 +9,7 @@ from kfix.core.errors import UnreachableError
 from kfix.core.kafka import requests
 from kfix.core.kafka.records import Record
 from kfix.core.kafka.requests import FetchedRecords, LogDirUsage, PartitionOffset
-from kfix.core.snapshot.offsets_size import OffsetsLogSize
+from kfix.core.snapshot.broker_answers import OffsetsLogSize
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.timing import Deadline
 from tests.unit.core.collect.test_transactions import batch

@@ -12,10 +12,8 @@ from kfix.core.errors import UsageError
 from kfix.core.saved import files
 from kfix.core.saved.files import encode
 from kfix.core.saved.store import KEEP, SnapshotStore
-from kfix.core.snapshot.at_risk import AtRisk
-from kfix.core.snapshot.memory import Memory
-from kfix.core.snapshot.moves import MoveSeen
-from kfix.core.snapshot.offsets_size import OffsetsLogSize
+from kfix.core.snapshot.broker_answers import OffsetsLogSize
+from kfix.core.snapshot.memory import AtRisk, Memory, MoveSeen
 from kfix.core.snapshot.quorum import ControllerAnswer, QuorumReplica, QuorumView
 from kfix.core.snapshot.snapshot import (
     Assignment,

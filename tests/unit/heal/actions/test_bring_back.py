@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from kfix.core.args import Args
-from kfix.core.snapshot.at_risk import AtRisk
-from kfix.core.snapshot.memory import Memory
+from kfix.core.snapshot.memory import AtRisk, Memory
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.actions.base import ActionStatus, NotApplicable
 from kfix.heal.actions.registry import ALL as ACTIONS
