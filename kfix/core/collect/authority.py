@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
-from kfix.core.collect.tasks import Questions, Task
+from kfix.core.collect.tasks import Questions
 from kfix.core.errors import UsageError
 from kfix.core.ledger import Ledger
 from kfix.core.names import PartitionNames
@@ -13,7 +14,7 @@ from kfix.core.snapshot.snapshot import Mode, ZooKeeperNode, ZooKeeperView
 from kfix.core.target import Target
 from kfix.core.timing import Deadline
 from kfix.core.zookeeper.access import ZooKeeperAccess
-from kfix.core.zookeeper.agreed import Agreed, read_agreed
+from kfix.core.zookeeper.agreed import read_agreed
 from kfix.core.zookeeper.connect import Connect, parse_connect
 from kfix.core.zookeeper.servers import probe_node
 
@@ -37,43 +38,31 @@ class ZooKeeperAnswer:
         return self.view is not None and self.view.migrating and not self.view.registrations
 
 
-class ZooKeeperQuestion:
-    """The bulk read and one `srvr` request per server, all started at once."""
+def ask_zookeeper(
+    questions: Questions, connect: Connect, target: Target, deadline: Deadline, names: PartitionNames, ledger: Ledger
+) -> Callable[[], ZooKeeperAnswer]:
+    """Starts the bulk read and one `srvr` request per server, and returns the function that waits for the answers."""
+    protocol = target.security.protocol
+    read = questions.start(f"zookeeper {connect}", lambda: read_agreed(connect, protocol, deadline, names, ledger))
+    # A server that does not respond is a fact about the ensemble, not a missing source of the snapshot.
+    aside = Questions()
+    nodes = {
+        s: aside.start(f"srvr {s}", partial(probe_node, s, deadline, ledger, connect.access)) for s in connect.servers
+    }
 
-    def __init__(
-        self,
-        questions: Questions,
-        connect: Connect,
-        target: Target,
-        deadline: Deadline,
-        *,
-        names: PartitionNames,
-        ledger: Ledger,
-    ) -> None:
-        self._connect = connect
-        self._deadline = deadline
-        self._questions = questions
-        self._view: Task[Agreed] = questions.start(
-            f"zookeeper {connect}", lambda: read_agreed(connect, target.security.protocol, deadline, names, ledger)
-        )
-        # A server that does not respond is a fact about the ensemble, not a missing source of the snapshot.
-        aside = Questions()
-        self._nodes: list[Task[ZooKeeperNode]] = [
-            aside.start(f"srvr {s}", lambda s=s: probe_node(s, deadline, ledger, connect.access))  # type: ignore[misc]
-            for s in connect.servers
-        ]
-
-    def answer(self) -> ZooKeeperAnswer:
-        answered = self._view.result(self._deadline)
+    def answer() -> ZooKeeperAnswer:
+        found = read.result(deadline)
         ensemble = tuple(
-            task.result(self._deadline) or ZooKeeperNode(str(server), "", "no answer in time")
-            for server, task in zip(self._connect.servers, self._nodes, strict=True)
+            task.result(deadline) or ZooKeeperNode(str(server), "", "no answer in time")
+            for server, task in nodes.items()
         )
-        if answered is None:
-            return ZooKeeperAnswer("", None, str(self._connect), ensemble)
-        for server, why in answered.doubted.items():
-            self._questions.failed(f"server {server} of zookeeper", why)
-        return ZooKeeperAnswer(answered.cluster_id, answered.view, str(self._connect), ensemble, answered.unread)
+        if found is None:
+            return ZooKeeperAnswer("", None, str(connect), ensemble)
+        for server, why in found.doubted.items():
+            questions.failed(f"server {server} of zookeeper", why)
+        return ZooKeeperAnswer(found.cluster_id, found.view, str(connect), ensemble, found.unread)
+
+    return answer
 
 
 def discover(configs: Mapping[str, str], access: ZooKeeperAccess) -> tuple[Mode, Connect | None]:

@@ -1,4 +1,4 @@
-"""The requests to one broker for a snapshot, over its own connection."""
+"""The requests to one broker, or one controller, for a snapshot, over its own connection."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kfix.core.derive.elections import UNCLEAN
+from kfix.core.errors import UnreachableError
 from kfix.core.kafka import group_messages, requests
 from kfix.core.kafka.api import Request
 from kfix.core.kafka.codes import name_of
@@ -182,3 +184,26 @@ def _refused(topics: Sequence[requests.DescribedConfig]) -> str:
         return ""
     more = f" (and {several(len(topics) - 1, 'other topic')})" if len(topics) > 1 else ""
     return f"{topics[0].name}: {name_of(topics[0].error)}{more}"
+
+
+# The settings of a KRaft controller that decide elections, read at its own listener (docs/facts/kraft.md).
+#
+# A broker answers with its own settings and defaults, which decide no election.
+
+#: Start of the source's name if a controller refused them.
+CONTROLLER_SETTINGS = "settings of controller"
+_CONTROLLER_KEYS = ("min.insync.replicas", UNCLEAN)
+
+
+def ask_controller_settings(line: BrokerConnection, node: int, deadline: Deadline) -> dict[str, str]:
+    """Returns {key: value in force, including dynamic defaults}; empty before KIP-919, which added the request.
+
+    Raises UnreachableError if the controller refuses, or is another node.
+    """
+    if not line.supports(requests.DESCRIBE_CONFIGS, 1, deadline):
+        return {}
+    request = requests.describe_configs(requests.BROKER_RESOURCE, (str(node),), _CONTROLLER_KEYS)
+    described = line.call(request, deadline)
+    if not described or described[0].error:
+        raise UnreachableError(name_of(described[0].error) if described else "an empty response")
+    return dict(described[0].values)

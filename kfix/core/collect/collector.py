@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 from kfix import __version__
-from kfix.core.collect.authority import ZooKeeperAnswer, ZooKeeperQuestion, discover, note_unread
-from kfix.core.collect.bootstrap import Bootstrap, Bootstrapped, unreachable
+from kfix.core.collect.authority import ZooKeeperAnswer, ask_zookeeper, discover, note_unread
+from kfix.core.collect.bootstrap import Bootstrap, Bootstrapped, unlisted_brokers, unreachable
 from kfix.core.collect.broker import BrokerAnswers, ask_broker, topic_ids
 from kfix.core.collect.fleet_facts import fleet_facts
 from kfix.core.collect.kraft import newest_of, offsets_of
-from kfix.core.collect.meant import meant
 from kfix.core.collect.options import CollectOptions
 from kfix.core.collect.quorum import QuorumQuestion, ask_fenced, kraft_settings
 from kfix.core.collect.rights import with_rights
 from kfix.core.collect.source import Known, read_all
 from kfix.core.collect.sources import SOURCES
 from kfix.core.collect.tasks import Brokers, Questions, Task, as_finished
-from kfix.core.collect.unlisted import unlisted_brokers
 from kfix.core.derive.quorum import listed_alive
 from kfix.core.derive.record import recorded_by
 from kfix.core.derive.vantage import broker_called, vantage_of
@@ -65,6 +63,18 @@ def collect(target: Target, options: CollectOptions | None = None) -> Snapshot:
     others = {str(e): other for other, of in servers.items() if other != cluster for e in of}
     identity = replace(second.cluster, bootstrap=target.bootstrap_text)
     return replace(second, cluster=identity, foreign=dict(sorted((others | dict(second.foreign)).items())))
+
+
+def meant(servers: Mapping[str, Sequence[Endpoint]], read: str, expected: str = "") -> str:
+    """Returns the id of the intended cluster among the clusters of these bootstrap servers.
+
+    It is `expected`, from an inventory, or the cluster of most servers. If no other cluster has more servers, it is
+    `read`, the cluster of the first server that answered.
+    """
+    if expected in servers:
+        return expected
+    largest = max(servers, key=lambda cluster: len(servers[cluster]), default=read)
+    return largest if len(servers.get(largest, ())) > len(servers.get(read, ())) else read
 
 
 def _collect_once(target: Target, options: CollectOptions) -> tuple[Snapshot, Mapping[str, Sequence[Endpoint]]]:
@@ -133,7 +143,7 @@ class _Collection:
         return replace(snapshot, seconds=seconds, traffic=self._ledger.totals()), bootstrap.servers()
 
     def _read_brokers(
-        self, bootstrapped: Bootstrapped | None, asked: ZooKeeperQuestion | None
+        self, bootstrapped: Bootstrapped | None, asked: Callable[[], ZooKeeperAnswer] | None
     ) -> tuple[Mode, ZooKeeperAnswer]:
         """Reads the brokers that the bootstrap server and ZooKeeper list, and the mode of the cluster.
 
@@ -145,7 +155,7 @@ class _Collection:
             self._ask(bootstrapped.metadata.brokers, bootstrapped)
         if mode is Mode.UNKNOWN:
             mode, asked = self._named_by_others()
-        authority = asked.answer() if asked is not None else ZooKeeperAnswer("", None, "")
+        authority = asked() if asked is not None else ZooKeeperAnswer("", None, "")
         note_unread(authority.unread, self._questions)
         if authority.view is not None:
             self._ask({i: r.endpoint for i, r in authority.view.registrations.items() if r.endpoint is not None})
@@ -190,8 +200,8 @@ class _Collection:
             bootstrapped.connection.close()
 
     def _named_by(
-        self, bootstrapped: Bootstrapped | None, asked: ZooKeeperQuestion | None
-    ) -> tuple[Mode, ZooKeeperQuestion | None]:
+        self, bootstrapped: Bootstrapped | None, asked: Callable[[], ZooKeeperAnswer] | None
+    ) -> tuple[Mode, Callable[[], ZooKeeperAnswer] | None]:
         kraft = (
             bootstrapped is not None and discover(bootstrapped.configs, self._target.zookeeper_access)[0] is Mode.KRAFT
         )
@@ -199,7 +209,7 @@ class _Collection:
             return Mode.ZOOKEEPER, asked
         return self._ask_authority(bootstrapped.configs) if bootstrapped is not None else (Mode.UNKNOWN, None)
 
-    def _named_by_others(self) -> tuple[Mode, ZooKeeperQuestion | None]:
+    def _named_by_others(self) -> tuple[Mode, Callable[[], ZooKeeperAnswer] | None]:
         """Uses the first broker that responds if the bootstrap server has no configs, such as a load balancer."""
         silent = []
         for task in as_finished(self._tasks.values(), self._first):
@@ -216,19 +226,16 @@ class _Collection:
             )
         return Mode.UNKNOWN, None
 
-    def _ask_authority(self, configs: Mapping[str, str]) -> tuple[Mode, ZooKeeperQuestion | None]:
+    def _ask_authority(self, configs: Mapping[str, str]) -> tuple[Mode, Callable[[], ZooKeeperAnswer] | None]:
         mode, connect = discover(configs, self._target.zookeeper_access)
         if mode is Mode.KRAFT and self._quorum is None:
             self._quorum = QuorumQuestion(self._target, configs, self._first, self._ledger, self._cluster_id)
-            self._quorum.wait_for_active()
         if connect is None:
             return mode, None
         return mode, self._ask_zookeeper(connect)
 
-    def _ask_zookeeper(self, connect: Connect) -> ZooKeeperQuestion:
-        return ZooKeeperQuestion(
-            self._questions, connect, self._target, self._first, names=self._names, ledger=self._ledger
-        )
+    def _ask_zookeeper(self, connect: Connect) -> Callable[[], ZooKeeperAnswer]:
+        return ask_zookeeper(self._questions, connect, self._target, self._first, self._names, self._ledger)
 
     def _ask_unlisted(self, bootstrap: Bootstrap, authority: ZooKeeperAnswer) -> None:
         # Without ZooKeeper the cluster id is not confirmed yet, so no earlier snapshots are used.

@@ -7,25 +7,36 @@ offsets of all groups take one request per group, pipelined to its coordinator, 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from kfix.core.collect.logs import ask_bounds
+from kfix.core.collect.offsets_log import ask_parts, read_records
 from kfix.core.collect.tasks import Brokers, by_broker
 from kfix.core.collect.transactions import MOST_HELD, ask_only_markers, ask_open_batches
 from kfix.core.derive.record import leader_and_isr
 from kfix.core.endpoint import connected, plain_reason
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import group_messages
-from kfix.core.kafka.codes import name_of
+from kfix.core.kafka.codes import TOPIC, name_of
 from kfix.core.kafka.connection import BrokerConnection
-from kfix.core.kafka.group_messages import CommittedOffset, FoundCoordinator, GroupDescription
-from kfix.core.kafka.new_groups import ask_group_description, describe_share_offsets
+from kfix.core.kafka.group_messages import CommittedOffset, FoundCoordinator, GroupDescription, ListedGroup
+from kfix.core.kafka.new_groups import NOT_FOUND, ask_group_description, ask_typed, describe_share_offsets
 from kfix.core.kafka.requests import PartitionOffset
-from kfix.core.snapshot.group_reading import SHARE_GROUP, GroupPartition, GroupReading, described_by
+from kfix.core.snapshot.group_reading import (
+    CONSUMER_GROUP,
+    DEAD,
+    SHARE_GROUP,
+    STREAMS_GROUP,
+    GroupMembers,
+    GroupPartition,
+    GroupReading,
+    LastGeneration,
+    described_by,
+)
 from kfix.core.snapshot.record import ClusterRecord
-from kfix.core.snapshot.snapshot import BrokerView, Endpoint, TopicPartition
+from kfix.core.snapshot.snapshot import BrokerView, Endpoint, Group, TopicPartition
 from kfix.core.snapshot.transactions import OpenBatch
 from kfix.core.timing import Deadline
 
@@ -287,3 +298,86 @@ def _partition(committed: CommittedOffset, bounds: _Bounds | None) -> GroupParti
     if error:
         return GroupPartition(committed.offset, committed.error, -1, -1, -1, name_of(error))
     return GroupPartition(committed.offset, committed.error, start.offset, end.offset, stable.offset, "")
+
+
+# State and members of the groups that a broker lists, by the request of each group's type.
+
+#: Most groups that are described per broker, so that 100 000 groups do not take a minute.
+MOST_DESCRIBED = 1000
+#: The types whose groups DescribeGroups calls Dead. The members of a streams group are not read.
+_OTHERS = (CONSUMER_GROUP, SHARE_GROUP)
+
+
+def describe_listed(
+    line: BrokerConnection, listed: Sequence[ListedGroup], deadline: Deadline
+) -> list[GroupDescription]:
+    """Returns the groups that the broker described without an error."""
+    chosen = listed[:MOST_DESCRIBED]
+    typed = {kind: [each.name for each in chosen if each.type == kind] for kind in _OTHERS}
+    rest = tuple(each.name for each in chosen if each.type not in {*_OTHERS, STREAMS_GROUP})
+    found = line.call(group_messages.describe_groups(rest), deadline) if rest else []
+    # A broker that lists no types may still have groups of the consumer protocol (3.7).
+    untyped = {each.name for each in chosen if not each.type}
+    doubtful = [each.name for each in found if not each.error and each.state == DEAD and each.name in untyped]
+    found = [each for each in found if not each.error]
+    for kind in _OTHERS:
+        names = [*typed[kind], *doubtful]
+        described = ask_typed(line, kind, names, deadline) if names else None
+        answered = {each.name: each for each in described or () if not each.error}
+        found = [each for each in found if each.name not in answered]
+        found += answered.values()
+        refused = {each.name for each in described or () if each.error not in {0, NOT_FOUND}}
+        # A group that kfix may not read as this type is unknown, not dead.
+        found = [each for each in found if each.name not in refused]
+    return found
+
+
+def as_groups(
+    listed: Mapping[int, Sequence[ListedGroup]], described: Mapping[str, GroupDescription]
+) -> tuple[Group, ...]:
+    """Returns every listed group, sorted by name, with state and members if it was described."""
+    listers: dict[str, list[int]] = {}
+    types: dict[str, str] = {}
+    for broker, groups in listed.items():
+        for each in groups:
+            listers.setdefault(each.name, []).append(broker)
+            types[each.name] = each.type or types.get(each.name, "")
+    return tuple(
+        Group(name, tuple(sorted(brokers)), d.state, _members(d), types[name])
+        if (d := described.get(name)) is not None
+        else Group(name, tuple(sorted(brokers)), group_type=types[name])
+        for name, brokers in sorted(listers.items())
+    )
+
+
+def _members(group: GroupDescription) -> tuple[str, ...]:
+    return tuple(f"{each.client}{each.host}" for each in group.members or ())
+
+
+# The members of one group as its coordinator lists them, and the members of its last generation from the log.
+
+
+def ask_members(line: BrokerConnection, group: str, deadline: Deadline) -> GroupMembers:
+    """Returns state and members of a group, from its coordinator. Raises UnreachableError if the broker refuses."""
+    found = ask_group_description(line, group, deadline)
+    request = described_by(found.group_type)
+    if found.error:
+        raise UnreachableError(f"{line.endpoint}: group {group}: {request}: {name_of(found.error)}")
+    if found.members is None:
+        raise UnreachableError(f"{line.endpoint}: group {group}: {request}: kfix does not read these members")
+    return GroupMembers(group, found.state, found.members, found.epoch)
+
+
+def read_last_generation(line: BrokerConnection, group: str, tp: TopicPartition, deadline: Deadline) -> LastGeneration:
+    """Reads the end of the log of the group's offsets partition; unknown unless it was read to its end."""
+    parts, *_ = ask_parts(line, (tp,), (), (tp.partition,), deadline)
+    for part in parts:
+        found, end, error = read_records(line, part, deadline)
+        if name_of(TOPIC) in error:
+            raise UnreachableError(f"{line.endpoint}: {tp}: {error}")
+        recorded = found.groups.get(group)
+        if recorded is not None and recorded.member_ids and end >= part.log_end and not error:
+            # A truncated list would exclude members of the generation.
+            every = len(recorded.member_ids) == recorded.members
+            return LastGeneration(recorded.generation, frozenset(recorded.member_ids if every else ()))
+    return LastGeneration()

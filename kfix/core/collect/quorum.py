@@ -8,15 +8,13 @@ answers them.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
-from kfix.core.collect.broker import BrokerAnswers
-from kfix.core.collect.controller_settings import SOURCE as CONTROLLER_SETTINGS
-from kfix.core.collect.controller_settings import ask_controller_settings
-from kfix.core.collect.quorum_rows import replica_rows
-from kfix.core.collect.sustained import DEPOSED_MS, clock_ahead, just_elected, now_of, unsustained
+from kfix.core.collect.broker import CONTROLLER_SETTINGS, BrokerAnswers, ask_controller_settings
+from kfix.core.collect.quorum_rows import DEPOSED_MS, clock_ahead, just_elected, now_of, replica_rows, unsustained
 from kfix.core.collect.tasks import Questions, Task, as_finished, wait
 from kfix.core.derive.quorum import quorum_lost
 from kfix.core.endpoint import parse_endpoint
@@ -34,7 +32,7 @@ from kfix.core.timing import Deadline
 
 SOURCE = "KRaft quorum"
 _NOT_ACTIVE = 6
-#: Seconds that reading the brokers' metadata waits for the active controller, so that its high watermark is older.
+#: Seconds that kfix waits for the active controller.
 _FIRST = 0.25
 #: Seconds until a newly elected controller is asked again.
 _SETTLES = 0.02
@@ -45,6 +43,7 @@ _APART = 1.6
 #: Seconds for the settings of the active controller, and of the others, after everything else was read.
 _ACTIVE_SETTINGS, _OTHER_SETTINGS = 1.0, 0.25
 
+T = TypeVar("T")
 Offsets = dict[int, int]
 
 
@@ -80,17 +79,15 @@ class QuorumQuestion:
         self._forwarded: Task[tuple[int, DescribedQuorum]] | None = None
         self._later: Task[Offsets] | None = None
         self._began = 0.0
-
-    def wait_for_active(self) -> None:
-        """Waits briefly for the active controller: a broker's metadata that is read after that is newer."""
-        self._find_active(self._deadline.within(_FIRST))
+        # A broker's metadata that is read after the active controller has answered is newer.
+        self._find_active()
 
     def ask_again(self, brokers: Mapping[int, Endpoint], offsets: Offsets) -> None:
         """Starts the requests that only a doubt needs: one through a broker, and the metadata offsets a second time."""
         self._began = time.monotonic()
-        self._find_active(self._deadline.within(_FIRST))
+        self._find_active()
         self._ask_settings()
-        view = self._view(offsets)
+        view = self.seen(offsets)
         behind = [b for b in brokers if view.doubtful(b)] if self._active is not None else list(brokers)
         if self._active is None and brokers:
             through = {b: brokers[b] for b in sorted(brokers, key=lambda b: -offsets.get(b, -1))}
@@ -99,10 +96,6 @@ class QuorumQuestion:
             again = {b: brokers[b] for b in behind}
             self._later = self._aside.start("metadata offsets", lambda: self._offsets_later(again))
 
-    def seen(self, offsets: Offsets) -> QuorumView:
-        """Returns the view of all answers so far."""
-        return self._view(offsets)
-
     def answer(self, offsets: Offsets) -> QuorumView:
         """Returns the view of all answers, after the requests of `ask_again` have ended."""
         forwarded = self._forwarded.result(self._deadline) if self._forwarded is not None else None
@@ -110,7 +103,7 @@ class QuorumQuestion:
         if self._forwarded is not None:
             why = self._forwarded.error.removeprefix(f"{self._forwarded.name}: ")
         later = (self._later.result(self._deadline) if self._later is not None else None) or {}
-        self._find_active(self._deadline.within(_FIRST))
+        self._find_active()
         if self._active is None:
             self._elected_meanwhile()
         # A voter that only the active controller names was asked a moment ago, and a deposed controller may have been
@@ -118,14 +111,14 @@ class QuorumQuestion:
         patience = self._deadline.within(_FIRST)
         wait(self._asked.values(), patience)
         wait(self._features.values(), patience)
-        self._find_active(self._deadline.within(_FIRST))
+        self._find_active()
         deposed = "" if forwarded is None else unsustained(forwarded[1], DEPOSED_MS)
         if self._active is None and forwarded is not None and not deposed:
             through, self._active = forwarded
         elif forwarded is not None and deposed:
             why = name_of(forwarded[1].error) if forwarded[1].error else deposed
         self._ask_settings()
-        view = self._view(offsets)
+        view = self.seen(offsets)
         return replace(
             view,
             through=through,
@@ -143,12 +136,9 @@ class QuorumQuestion:
         """Asks each controller, once, as soon as the node at its address is known."""
         for node, endpoint in self._answering().items():
             if node not in self._settings:
-                ask = partial(self._settings_of, node, endpoint)
-                self._settings[node] = self._aside.start(f"{CONTROLLER_SETTINGS} {node}", ask)
-
-    def _settings_of(self, node: int, endpoint: Endpoint) -> dict[str, str]:
-        with self._line(endpoint, controller=True) as line:
-            return ask_controller_settings(line, node, self._deadline)
+                ask = partial(ask_controller_settings, node=node, deadline=self._deadline)
+                name = f"{CONTROLLER_SETTINGS} {node}"
+                self._settings[node] = self._aside.start(name, partial(self._at_controller, endpoint, ask))
 
     def _settings_so_far(self, leader: int) -> dict[int, dict[str, str]]:
         """Returns {controller: settings} of those that have answered; waits longest for the active one."""
@@ -181,7 +171,8 @@ class QuorumQuestion:
         for endpoint in endpoints:
             if endpoint not in self._asked:
                 self._asked[endpoint] = self._described(endpoint)
-                features = partial(self._features_of_controller, endpoint)
+                # Nothing waits for the features.
+                features = partial(self._at_controller, endpoint, partial(ask_features, deadline=self._deadline))
                 self._features[endpoint] = self._aside.start(f"features of {endpoint}", features)
 
     def _described(self, endpoint: Endpoint) -> Task[DescribedQuorum]:
@@ -194,10 +185,9 @@ class QuorumQuestion:
                 self._refuse_another_cluster(endpoint, line)
             return found
 
-    def _features_of_controller(self, endpoint: Endpoint) -> Features:
-        """Requests the features separately: nothing waits for them."""
+    def _at_controller(self, endpoint: Endpoint, ask: Callable[[BrokerConnection], T]) -> T:
         with self._line(endpoint, controller=True) as line:
-            return line.call(kraft_messages.describe_features(), self._deadline)
+            return ask(line)
 
     def _refuse_another_cluster(self, endpoint: Endpoint, line: BrokerConnection) -> None:
         """Asks for the cluster id only in case of doubt: a controller reports it only to a client with `Alter` on it.
@@ -230,11 +220,11 @@ class QuorumQuestion:
 
     def _offset(self, endpoint: Endpoint) -> int:
         with self._line(endpoint) as line:
-            deadline = self._deadline.within(_FORWARDED)
-            return line.call(kraft_messages.describe_features(), deadline).epoch
+            return ask_features(line, self._deadline.within(_FORWARDED)).epoch
 
-    def _find_active(self, patience: Deadline) -> None:
-        """Finds the active controller among those that have answered, and asks the voters that only it names."""
+    def _find_active(self) -> None:
+        """Finds the active controller among those that answer soon, and asks the voters that only it names."""
+        patience = self._deadline.within(_FIRST)
         for task in as_finished(self._asked.values(), patience):
             if _is_active(task):
                 break
@@ -262,7 +252,7 @@ class QuorumQuestion:
         for endpoint in [e for e, task in self._asked.items() if task.answer_so_far is not None]:
             del self._asked[endpoint]
             self._ask([endpoint])
-        self._find_active(self._deadline.within(_FIRST))
+        self._find_active()
 
     def _named(self) -> dict[Endpoint, int]:
         """Returns {address: node} of the controllers, from the brokers' settings and from the active controller."""
@@ -278,7 +268,8 @@ class QuorumQuestion:
                 found[answer.leader if _is_active(task) else named.get(endpoint, -1)] = endpoint
         return {node: endpoint for node, endpoint in found.items() if node >= 0}
 
-    def _view(self, offsets: Offsets) -> QuorumView:
+    def seen(self, offsets: Offsets) -> QuorumView:
+        """Returns the view of all answers so far."""
         named, active = self._named(), self._active
         own = {e: task for e, task in self._asked.items() if str(e) not in self.foreign}
         answers = tuple(_answer(named.get(e, -1), e, task, self._deadline) for e, task in own.items())
@@ -359,6 +350,10 @@ def describe_at(line: BrokerConnection, deadline: Deadline) -> DescribedQuorum:
         raise UnreachableError(f"{line.endpoint}: does not support DescribeQuorum")
     found = line.call(kraft_messages.describe_quorum(version), deadline)
     return replace(found, heard_at=time.time())
+
+
+def ask_features(line: BrokerConnection, deadline: Deadline) -> Features:
+    return line.call(kraft_messages.describe_features(), deadline)
 
 
 def _is_active(task: Task[DescribedQuorum]) -> bool:

@@ -1,13 +1,60 @@
-"""The replicas of the metadata log for a snapshot: ages instead of times, and directory ids in Kafka's text."""
+"""What one DescribeQuorum shows: its replicas, and whether a majority of the voters follows the active controller.
+
+A newly elected controller answers as the active one before any voter has fetched from it: until its first record is
+committed, it does not know what its predecessor had committed, and its high watermark is -1. A controller that was
+frozen, or is cut off from the others, answers so until it notices (docs/facts/kraft.md).
+"""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Collection, Sequence
 
-from kfix.core.collect.sustained import now_of
+from kfix.core.derive.quorum import majority
 from kfix.core.kafka.kraft_messages import DescribedQuorum, VoterState
 from kfix.core.snapshot.quorum import QuorumReplica
+from kfix.core.timing import clocks_apart
+
+#: A follower fetches at least twice a second, and elects another leader after controller.quorum.fetch.timeout.ms (2 s
+#: by default) without an answer. A change waits for a controller that is surely followed.
+_FETCHED_WITHIN_MS = 1500
+#: A controller without a majority for that long has surely been deposed. A pause is shorter.
+DEPOSED_MS = 5000
+
+
+def unsustained(found: DescribedQuorum, within_ms: int = _FETCHED_WITHIN_MS) -> str:
+    """Returns why this is not the answer of an active controller that a majority of the voters follows, or ""."""
+    if found.error or found.leader < 0:
+        return "not the active one"
+    if just_elected(found):
+        return f"controller {found.leader} has just been elected, and does not know yet what is committed"
+    now = now_of(found)
+    if now < 0 or len(found.voters) <= 1:  # A version without fetch times, or a single voter.
+        return ""
+    ages = [now - v.fetched_ms for v in found.voters if v.node != found.leader and v.fetched_ms >= 0]
+    following = 1 + sum(age <= within_ms for age in ages)
+    if following >= majority(len(found.voters)):
+        return ""
+    return f"controller {found.leader} reports that it is active, but a majority of the voters no longer follows it"
+
+
+def just_elected(found: DescribedQuorum) -> bool:
+    """Returns whether this is an active controller without a high watermark: ask again, it has one within 20 ms."""
+    return not found.error and found.leader >= 0 and found.high_watermark < 0
+
+
+def now_of(active: DescribedQuorum) -> int:
+    """Returns the time by the clock of the active controller: its own entry is as old as its answer."""
+    own = [v.caught_up_ms for v in active.voters if v.node == active.leader]
+    return max([*own, *(v.fetched_ms for v in (*active.voters, *active.observers))], default=-1)
+
+
+def clock_ahead(active: DescribedQuorum) -> int | None:
+    """Returns the seconds by which this host's clock is ahead of the controller's; 0 if they agree, None if unknown."""
+    now = now_of(active)
+    if now < 0 or not active.heard_at:
+        return None
+    return clocks_apart(active.heard_at - now / 1000)
 
 
 def last_fetch(active: DescribedQuorum, node: int) -> float | None:

@@ -11,12 +11,17 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from kfix.core.collect.broker import FLEET_KEYS, TOPIC_KEYS, ask_topic_configs
-from kfix.core.collect.controller_settings import SOURCE as CONTROLLER_SETTINGS
-from kfix.core.collect.eligible import read_eligible
-from kfix.core.collect.group_details import MOST_GROUPS, MOST_REBALANCING, leaders_of, read_group, read_positions
-from kfix.core.collect.kraft import last_answer, led_by_old_metadata, newest_of, offsets_of
-from kfix.core.collect.listed_groups import as_groups, describe_listed
+from kfix.core.collect.broker import CONTROLLER_SETTINGS, FLEET_KEYS, TOPIC_KEYS, ask_topic_configs
+from kfix.core.collect.group_details import (
+    MOST_GROUPS,
+    MOST_REBALANCING,
+    as_groups,
+    describe_listed,
+    leaders_of,
+    read_group,
+    read_positions,
+)
+from kfix.core.collect.kraft import last_answer, led_by_old_metadata, newest_of, offsets_of, read_eligible
 from kfix.core.collect.logs import (
     ask_visible,
     claims,
@@ -308,9 +313,7 @@ def migration(known: Known) -> QuorumView | None:
     answers = known.answers.values()
     configs: Mapping[str, str] = next((a.configs for a in answers if any(map(a.configs.get, _CONTROLLERS))), {})
     cluster_id = next((a.cluster_id for a in answers if a.cluster_id), "")
-    question = QuorumQuestion(known.target, configs, known.brokers.deadline, known.ledger, cluster_id)
-    question.wait_for_active()
-    return question.answer({})
+    return QuorumQuestion(known.target, configs, known.brokers.deadline, known.ledger, cluster_id).answer({})
 
 
 @source()

@@ -242,9 +242,10 @@ class Decoder:
             length = size(r)
             return empty if length < 0 else r.take(length)
 
-        def ids(r: ByteReader) -> tuple[int, ...]:
-            count = r.count(size(r))
-            return struct.unpack(f">{count}i", r.take(4 * count))
+        def ids(r: ByteReader) -> Any:
+            claimed = size(r)
+            count = r.count(claimed)
+            return empty if claimed < 0 else struct.unpack(f">{count}i", r.take(4 * count))
 
         def texts(r: ByteReader) -> list[Any]:
             return [text(r) for _ in range(r.count(size(r)))]

@@ -104,13 +104,15 @@ def _end(r: ByteReader) -> None:
 
 
 _TOPIC, _TOPIC_WITH_ID = "_error:i16 name:str _internal:bool", "_error:i16 name:str id:uuid _internal:bool"
-_PARTITIONS = "partitions:[error:i16 index:i32 leader:i32 epoch:i32 replicas:i32s isr:i32s offline:i32s]"
+_PARTITIONS = "partitions:[error:i16 index:i32 leader:i32 epoch:i32 replicas:i32s? isr:i32s? offline:i32s?]"
 
 
 def _partitions(r: ByteReader, topic: str, shared: Shared, flexible: bool) -> Partitions:
     names, found = shared.names.of(topic), Partitions()
     [rows] = decoder(_PARTITIONS, flexible=flexible).read(r)
     for error, index, leader, epoch, replicas, isr, offline in rows:
+        if None in (replicas, isr, offline):
+            raise ProtocolError("a partition without a list of replicas: not the Kafka protocol")
         view = PartitionView(leader, epoch, replicas, isr, offline, error)
         tp = names.get(index)
         if tp is None:

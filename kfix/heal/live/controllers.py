@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from kfix.core.collect.quorum import describe_at
-from kfix.core.collect.sustained import unsustained
+from kfix.core.collect.quorum_rows import unsustained
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import requests
 from kfix.core.kafka.codes import name_of

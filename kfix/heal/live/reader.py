@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from kfix.core.collect import transactions
-from kfix.core.collect.group_members import ask_members, read_last_generation
+from kfix.core.collect.group_details import ask_members, read_last_generation
 from kfix.core.collect.logs import ask_log_ends
 from kfix.core.collect.offsets_replay import find_key, replay_partition
 from kfix.core.collect.probes import fetch_offsets, find_coordinators

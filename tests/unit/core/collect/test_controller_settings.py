@@ -105,7 +105,6 @@ def test_a_refused_setting_is_a_source_that_was_not_read_and_names_the_right() -
     with world(controller(0, settings("", error=31))) as [active]:
         configs = {"process.roles": "broker", "controller.quorum.voters": f"100@{active}"}
         asked = QuorumQuestion(make_target("b:1", None), configs, Deadline.after(2.0), Ledger())
-        asked.wait_for_active()
         asked.ask_again({}, {})
         given = known({}, quorum=asked)
         fields = read_all([quorum], given)

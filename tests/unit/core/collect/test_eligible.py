@@ -4,7 +4,7 @@ import uuid
 
 from kafka.protocol import admin
 
-from kfix.core.collect.eligible import read_eligible
+from kfix.core.collect.kraft import read_eligible
 from kfix.core.collect.tasks import Brokers, Questions
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.security import Security

@@ -5,7 +5,7 @@ import struct
 import pytest
 from kafka.protocol import admin, consumer
 
-from kfix.core.collect.group_members import ask_members, read_last_generation
+from kfix.core.collect.group_details import ask_members, read_last_generation
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka.connection import BrokerConnection

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kfix.core.collect.meant import meant
+from kfix.core.collect.collector import meant
 from kfix.core.snapshot.snapshot import Endpoint
 
 A, B, C = (Endpoint("b", port) for port in (1, 2, 3))

@@ -104,7 +104,6 @@ def question(voters: dict[int, Endpoint], *, controllers: str | None = None, sec
 
 
 def seen(asked: QuorumQuestion, brokers: dict[int, Endpoint] | None = None, offset: int = 49) -> QuorumView:
-    asked.wait_for_active()
     offsets = dict.fromkeys(brokers or {}, offset)
     asked.ask_again(brokers or {}, offsets)
     return asked.answer(offsets)

@@ -1,6 +1,6 @@
 """Who is asked although nobody lists it: told by the others, by a bootstrap address, or remembered with replicas."""
 
-from kfix.core.collect.unlisted import unlisted_brokers
+from kfix.core.collect.bootstrap import unlisted_brokers
 from kfix.core.snapshot.snapshot import Endpoint
 from tests.unit.diagnostics.clusters import base
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import pytest
 from kafka.protocol import admin
 
-from kfix.core.collect.group_members import ask_members
-from kfix.core.collect.listed_groups import as_groups, describe_listed
+from kfix.core.collect.group_details import as_groups, ask_members, describe_listed
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import group_messages, new_groups
 from kfix.core.kafka.codec import ByteReader, ProtocolError

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import pytest
 
-from kfix.core.collect.sustained import DEPOSED_MS, clock_ahead, unsustained
+from kfix.core.collect.quorum_rows import DEPOSED_MS, clock_ahead, unsustained
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka.kraft_messages import DescribedQuorum, EligibleReplicas, VoterState
 from kfix.core.kafka.metadata import MetadataResponse

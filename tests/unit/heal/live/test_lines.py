@@ -125,9 +125,8 @@ def test_brokers_of_one_cluster_and_the_zookeeper_of_another_are_refused() -> No
     booted: Any = SimpleNamespace(
         metadata=SimpleNamespace(cluster_id="theirs", brokers={}), configs={"zookeeper.connect": "z:1"}, broker=1
     )
-    zookeeper: Any = SimpleNamespace(answer=lambda: ZooKeeperAnswer("mine", None, "z:1"))
     with pytest.raises(UsageError, match="two clusters"):
-        collection._read_brokers(booted, zookeeper)
+        collection._read_brokers(booted, lambda: ZooKeeperAnswer("mine", None, "z:1"))
 
 
 def test_a_hung_broker_does_not_keep_zookeeper_from_being_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,11 +141,11 @@ def test_a_hung_broker_does_not_keep_zookeeper_from_being_found(monkeypatch: pyt
     }
     left: list[float] = []
 
-    def question(_look, connect, _target, deadline, **_more):
+    def question(_look, connect, _target, deadline, *_more):
         left.append(deadline.left)
-        return SimpleNamespace(answer=lambda: ZooKeeperAnswer("", None, str(connect)))
+        return lambda: ZooKeeperAnswer("", None, str(connect))
 
-    monkeypatch.setattr("kfix.core.collect.collector.ZooKeeperQuestion", question)
+    monkeypatch.setattr("kfix.core.collect.collector.ask_zookeeper", question)
     mode, _ = collection._named_by_others()
     never.set()
     assert mode is Mode.ZOOKEEPER
