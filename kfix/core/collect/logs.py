@@ -234,11 +234,8 @@ def ask_bounds(
 ) -> list[dict[TopicPartition, PartitionOffset]]:
     """Returns log starts, high watermarks and last stable offsets, as a consumer of this leader sees them."""
     # The last stable offset comes last: then a transaction that has just ended leaves no doubt.
-    asked = [
-        requests.list_offsets(tps, when, replica=requests.CONSUMER, isolation=isolation)
-        for when, isolation in ((requests.EARLIEST, 0), (requests.LATEST, 0), (requests.LATEST, 1))
-    ]
-    return line.call_many(asked, deadline)
+    starts = requests.list_offsets(tps, requests.EARLIEST, replica=requests.CONSUMER)
+    return line.call_many([starts, *requests.high_and_stable(tps)], deadline)
 
 
 def ask_log_ends(

@@ -97,14 +97,7 @@ def ask_held(
     A batch that may not be read has the error `REFUSED`. It reads the `MOST_HELD` oldest by the time of the producer's
     last record, which brokers before 3.0 do not report.
     """
-    # The high watermarks first: then a last stable offset that is read later and is still lower is held.
-    high, stable = line.call_many(
-        [
-            requests.list_offsets(tuple(tps), requests.LATEST, replica=requests.CONSUMER, isolation=isolation)
-            for isolation in (0, 1)
-        ],
-        deadline,
-    )
+    high, stable = line.call_many(requests.high_and_stable(tuple(tps)), deadline)
     behind = {
         tp: each.offset
         for tp, each in stable.items()
@@ -355,17 +348,7 @@ def ask_marker(
 
 def ask_open_batch(line: BrokerConnection, tp: TopicPartition, deadline: Deadline) -> OpenBatch | None:
     """Returns the batch at the last stable offset; None if no transaction is open. Raises UnreachableError."""
-    # The high watermark first: then a last stable offset that is read later and is still lower is held.
-    high, stable = (
-        answer.get(tp)
-        for answer in line.call_many(
-            [
-                requests.list_offsets((tp,), requests.LATEST, replica=requests.CONSUMER, isolation=isolation)
-                for isolation in (0, 1)
-            ],
-            deadline,
-        )
-    )
+    high, stable = (answer.get(tp) for answer in line.call_many(requests.high_and_stable((tp,)), deadline))
     if high is None or stable is None or high.error or stable.error:
         bad = next((each.error for each in (high, stable) if each is not None and each.error), 0)
         raise UnreachableError(f"{line.endpoint}: {tp}: {name_of(bad) if bad else 'an empty response'}")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kfix.core.criteria import CRITERIA, Criteria
+from kfix.core.derive.answers import SnapshotAnswers
 from kfix.core.derive.background import background_of
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.core.derive.cuts import Cut, cut_of
@@ -20,7 +21,6 @@ from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.derive.partitions import Rows, SnapshotPartitions
 from kfix.core.derive.predicate import LEADERLESS, parse
 from kfix.core.derive.quorum import absence
-from kfix.core.derive.replicas import ReplicaAnswers
 from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
 
 _ODD = parse("not deleting and (n_isr < n_replicas or not views_agree or not zk_agrees)", "CaseFile.odd")
@@ -37,7 +37,7 @@ STANDING = (_ODD, _BLOCKED, _OFFSETS, _REASSIGNING, _ALONE, _LEADERLESS)
 
 
 @dataclass(frozen=True)
-class CaseFile(ReplicaAnswers):
+class CaseFile(SnapshotAnswers):
     """A snapshot with everything derived from it.
 
     With `criteria.prevention`, what only latent risks need and was not read is unknown.

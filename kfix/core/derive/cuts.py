@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from kfix.core.derive.isolation import Gap, ReturnLoss, gaps_of, kraft_gaps, losses_of, stale_of, stuck_of, two_leaders
+from kfix.core.derive.isolation import Gap, ReturnLoss, gaps_of, losses_of, stale_of, stuck_of, two_leaders
 from kfix.core.derive.partitions import Rows
 from kfix.core.derive.record import record_of
 from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
@@ -91,10 +91,7 @@ def cut_of(snapshot: Snapshot, odd: Collection[TopicPartition], samples: Rows | 
     controller = zookeeper.controller.broker
     if not odd or controller not in there or len(there) < 3:
         return None
-    gaps = gaps_of(snapshot, odd)
-    # One replica that moves proves its link: then no other partition of the same two brokers is evidence for a cut.
-    moving = {(gap.leader, gap.missing) for gap in gaps if gap.moved}
-    lasting = tuple(gap for gap in gaps if (gap.leader, gap.missing) not in moving)
+    lasting = _lasting(snapshot, odd)
     stale = stale_of(snapshot, odd)
     return _from_controller(snapshot, frozenset(there), controller, lasting, stale) or (
         None if stale else _between(snapshot, frozenset(there), lasting, samples)
@@ -109,12 +106,17 @@ def _on_kraft(snapshot: Snapshot, odd: Collection[TopicPartition], samples: Rows
     there = frozenset(record.registrations.keys() & snapshot.views.keys())
     if not odd or len(there) < 3:
         return None
-    gaps = kraft_gaps(snapshot, record, odd)
-    moving = {(gap.leader, gap.missing) for gap in gaps if gap.moved}
-    lasting = tuple(gap for gap in gaps if (gap.leader, gap.missing) not in moving)
+    lasting = _lasting(snapshot, odd)
     # A broker that has just started was dropped, too, but has dropped no other one.
     mutual = {gap.leader for gap in lasting} & {gap.missing for gap in lasting}
     return _between(snapshot, there, lasting, samples) if mutual else None
+
+
+def _lasting(snapshot: Snapshot, odd: Collection[TopicPartition]) -> tuple[Gap, ...]:
+    """Returns the gaps of links over which no replica moves: that would prove the link of the same two brokers."""
+    gaps = gaps_of(snapshot, odd)
+    moving = {(gap.leader, gap.missing) for gap in gaps if gap.moved}
+    return tuple(gap for gap in gaps if (gap.leader, gap.missing) not in moving)
 
 
 def _shut_out(snapshot: Snapshot, odd: Collection[TopicPartition], brokers: tuple[int, ...]) -> Cut | None:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from kfix.core.derive.moves import recent
 from kfix.core.derive.partition_facts import listed, offline_alive
-from kfix.core.snapshot.record import ClusterRecord
-from kfix.core.snapshot.snapshot import NO_LEADER, Snapshot, TopicPartition, ZooKeeperView
+from kfix.core.derive.record import record_of
+from kfix.core.snapshot.snapshot import NO_LEADER, Snapshot, TopicPartition
 
 #: Seconds: a record written less than this before the snapshot may be newer than the brokers' answers.
 _SETTLED = 1.0
@@ -83,51 +83,31 @@ class _Offline:
 
 
 def gaps_of(snapshot: Snapshot, odd: Iterable[TopicPartition]) -> tuple[Gap, ...]:
-    """Returns gaps by ZooKeeper's record, which is newer than the views. A throttled topic is no sign of a cut."""
-    zookeeper = snapshot.zookeeper
-    if zookeeper is None:
-        return ()
-    there = zookeeper.registrations.keys() & snapshot.views.keys()
-    offline = _Offline(snapshot, frozenset(there))
-    found = []
-    for tp in odd:
-        assignment, state = zookeeper.assignments.get(tp), zookeeper.states.get(tp)
-        if state is None or assignment is None or state.leader not in there or _throttled(zookeeper, tp.topic):
-            continue
-        for broker in assignment.replicas:
-            if broker in (state.leader, *state.isr, *assignment.adding) or broker not in there:
-                continue
-            if broker in offline.at(tp):
-                continue
-            # Removed because of its own restart, it left the ISR before it registered again.
-            if state.mtime_ms > zookeeper.registrations[broker].registered_ms:
-                moved = _moved(snapshot, tp, broker, state.mtime_ms)
-                found.append(Gap(tp, state.leader, broker, state.mtime_ms, moved))
-    return tuple(found)
+    """Returns gaps by the record, which is newer than the views. A throttled topic is no sign of a cut.
 
-
-def kraft_gaps(snapshot: Snapshot, record: ClusterRecord, odd: Iterable[TopicPartition]) -> tuple[Gap, ...]:
-    """Returns gaps on KRaft, which records no times: a replica that its own restart dropped may be among them.
-
-    A replica that catches up moves between two samples.
+    KRaft records no times: a replica that its own restart dropped may be among them there.
     """
-    there = record.registrations.keys() & snapshot.views.keys()
-    offline = _Offline(snapshot, frozenset(there))
+    record = record_of(snapshot)
+    if record is None:
+        return ()
+    there = frozenset(record.registrations.keys() & snapshot.views.keys())
+    offline = _Offline(snapshot, there)
     found = []
     for tp in odd:
-        state, assignment = record.states.get(tp), record.assignments.get(tp)
+        assignment, state = record.assignments.get(tp), record.states.get(tp)
         if state is None or assignment is None or state.leader not in there:
             continue
         if record.topic_settings is None or _throttles(record.topic_settings.get(tp.topic, {})):
             continue
-        aside = (state.leader, *state.isr, *assignment.adding, *offline.at(tp))
-        missing = (broker for broker in assignment.replicas if broker in there and broker not in aside)
-        found += [Gap(tp, state.leader, broker, 0, _moved(snapshot, tp, broker, 0)) for broker in missing]
+        aside = (state.leader, *state.isr, *assignment.adding)
+        for broker in assignment.replicas:
+            if broker in aside or broker not in there or broker in offline.at(tp):
+                continue
+            # Removed because of its own restart, it left the ISR before it registered again.
+            if not record.dated or state.mtime_ms > record.registrations[broker].registered_ms:
+                moved = _moved(snapshot, tp, broker, state.mtime_ms)
+                found.append(Gap(tp, state.leader, broker, state.mtime_ms, moved))
     return tuple(found)
-
-
-def _throttled(zookeeper: ZooKeeperView, topic: str) -> bool:
-    return _throttles(zookeeper.topic_configs.get(topic, {}))
 
 
 def _throttles(config: Mapping[str, str]) -> bool:

@@ -160,14 +160,19 @@ class Judge:
         return [(self._after(row, down & row.concerning, new_controller=new, frozen=frozen), row) for row in rows]
 
     def _touched(self, failure: Failure) -> Iterable[PartitionMasks]:
-        return dict.fromkeys(row for broker in failure.brokers for row in self._by_broker[broker])
+        """Returns the rows that the failure may change: those with such brokers, and all restless ones."""
+        concerned = (row for broker in failure.brokers for row in self._by_broker[broker])
+        return dict.fromkeys((*concerned, *self._restless))
+
+    @cached_property
+    def _restless(self) -> tuple[PartitionMasks, ...]:
+        return tuple(row for row in self.masks.rows if row.restless)
 
     @cached_property
     def _by_broker(self) -> Mapping[int, list[PartitionMasks]]:
-        """Returns {live broker: the rows that its failure may change}."""
         found: dict[int, list[PartitionMasks]] = {broker: [] for broker in self.masks.bits}
         for row in self.masks.rows:
-            for broker in found if row.restless else self.masks.brokers(row.concerning):
+            for broker in self.masks.brokers(row.concerning):
                 found[broker].append(row)
         return found
 

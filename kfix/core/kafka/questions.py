@@ -18,7 +18,6 @@ from kfix.core.timing import Deadline
 _RESOURCE = {ResourceKind.TOPIC: requests.TOPIC_RESOURCE, ResourceKind.BROKER: requests.BROKER_RESOURCE}
 #: Sources in DescribeConfigs of a value that is set on the resource itself (KIP-226).
 _OWN_SOURCE = {ResourceKind.TOPIC: 1, ResourceKind.BROKER: 2}
-_READ_COMMITTED = 1
 #: UNSTABLE_OFFSET_COMMIT: an open transaction holds the offset.
 UNSTABLE = 88
 _DAY_MS = 24 * 3600 * 1000
@@ -134,11 +133,7 @@ def _last_epoch(line: BrokerConnection, tp: TopicPartition, end: int, deadline: 
 
 def ask_stable_end(line: BrokerConnection, tp: TopicPartition, deadline: Deadline) -> StableEnd:
     """Returns high watermark (isolation level 0) and last stable offset (1), as the leader shows them to a consumer."""
-    asked = [
-        requests.list_offsets((tp,), requests.LATEST, replica=requests.CONSUMER, isolation=isolation)
-        for isolation in (0, _READ_COMMITTED)
-    ]
-    high, stable = (each.get(tp) for each in line.call_many(asked, deadline))
+    high, stable = (each.get(tp) for each in line.call_many(requests.high_and_stable((tp,)), deadline))
     if high is None or stable is None:
         raise UnreachableError(f"{line.endpoint}: {tp}: the response lacks this partition")
     if high.error or stable.error:

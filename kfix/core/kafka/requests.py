@@ -135,12 +135,16 @@ def list_offsets(
     return LIST_OFFSETS.ask(5, (replica, isolation, topics), _offsets)
 
 
+def high_and_stable(tps: tuple[TopicPartition, ...]) -> list[Request[Offsets]]:
+    """Requests high watermarks, and then last stable offsets, as their leader shows them to a consumer.
+
+    One that is read later and is still lower is held by a transaction.
+    """
+    return [list_offsets(tps, LATEST, replica=CONSUMER, isolation=isolation) for isolation in (0, 1)]
+
+
 def _offsets(topics: Rows) -> Offsets:
-    return {
-        TopicPartition(topic, index): PartitionOffset(error, offset, time_ms, epoch)
-        for topic, partitions in topics
-        for index, error, time_ms, offset, epoch in partitions
-    }
+    return by_partition(topics, lambda error, time_ms, offset, epoch: PartitionOffset(error, offset, time_ms, epoch))
 
 
 OFFSET_FOR_LEADER_EPOCH = Api(

@@ -74,13 +74,6 @@ def read_registered(line: ZooKeeperLine, connect: Connect, deadline: Deadline) -
     return broker_ids(ids)
 
 
-def read_partition_count(line: ZooKeeperLine, connect: Connect, topic: str, deadline: Deadline) -> int:
-    """Returns the number of partitions, 0 if the topic does not exist."""
-    found = read_all(line, connect, {"topic": get(f"/brokers/topics/{topic}")}, deadline)
-    node = found["topic"]
-    return 0 if node is None else len(records.assignments(node, topic))
-
-
 def read_assignments(
     line: ZooKeeperLine, connect: Connect, topic: str, deadline: Deadline
 ) -> dict[TopicPartition, Assignment]:

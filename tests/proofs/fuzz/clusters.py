@@ -178,8 +178,6 @@ def _fresh(at: str, random: Random) -> None:
             case 3:
                 fresh.read_registered(line, connect, deadline)
             case 4:
-                fresh.read_partition_count(line, connect, "orders", deadline)
-            case 5:
                 fresh.read_assignments(line, connect, "orders", deadline)
             case _:
                 fresh.read_endpoint(line, connect, random.choice((1, 2)), "PLAINTEXT", deadline)
