@@ -9,10 +9,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypeVar
 
 from kfix.core.numbers import broker_id
 from kfix.core.snapshot.snapshot import TopicPartition
 
+T = TypeVar("T")
 ArgValue = int | float | str | bool | tuple[int, ...]
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -133,31 +135,22 @@ class Args(Mapping[str, ArgValue]):
         return parse_partition(self.text(key))
 
     def text(self, key: str) -> str:
-        value = self.values_[key]
-        if not isinstance(value, str):
-            raise TypeError(f"{key} is {value!r}, wanted text")
-        return value
+        return self._of(key, str, "text")
 
     def number(self, key: str) -> int:
-        value = self.values_[key]
-        if not isinstance(value, int):
-            raise TypeError(f"{key} is {value!r}, wanted a whole number")
-        return value
+        return self._of(key, int, "a whole number")
 
     def seconds(self, key: str) -> float:
-        value = self.values_[key]
-        if not isinstance(value, float):
-            raise TypeError(f"{key} is {value!r}, wanted a duration")
-        return value
+        return self._of(key, float, "a duration")
 
     def flag(self, key: str) -> bool:
-        value = self.values_[key]
-        if not isinstance(value, bool):
-            raise TypeError(f"{key} is {value!r}, wanted true or false")
-        return value
+        return self._of(key, bool, "true or false")
 
     def brokers(self, key: str) -> tuple[int, ...]:
+        return self._of(key, tuple, "a list of brokers")
+
+    def _of(self, key: str, kind: type[T], words: str) -> T:
         value = self.values_[key]
-        if not isinstance(value, tuple):
-            raise TypeError(f"{key} is {value!r}, wanted a list of brokers")
+        if not isinstance(value, kind):
+            raise TypeError(f"{key} is {value!r}, wanted {words}")
         return value

@@ -139,7 +139,7 @@ def partition_rows(case: CaseFile, cut: Cut) -> Iterator[Evidence]:
 
 
 def vantage_rows(case: CaseFile) -> Iterator[Evidence]:
-    for vantage in case.vantages:
+    for vantage in case.snapshot.vantages:
         missed = ", ".join(f"{name} ({why})" for name, why in vantage.unreached.items())
         reached = ", ".join(vantage.reached) or "none"
         yield Evidence(f"from {vantage.name}", "reaches", reached + (f"; does not reach {missed}" if missed else ""))

@@ -66,7 +66,7 @@ def broker_of(name: str) -> int | None:
 
 def _known_otherwise(name: str, case: CaseFile) -> bool:
     broker = broker_of(name)
-    if broker is not None and name.startswith(TOPIC_CONFIGS) and case.topic_configs_read:
+    if broker is not None and name.startswith(TOPIC_CONFIGS) and case.snapshot.topic_configs:
         # The next broker was asked for the same settings, and answered.
         return True
     if broker is not None:

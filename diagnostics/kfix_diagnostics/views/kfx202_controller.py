@@ -160,10 +160,11 @@ def _signs(case: CaseFile, controller: int, rows: Rows) -> Iterator[Evidence]:
     stuck = [row.tp for row in rows]
     if stuck:
         yield Evidence(case.zookeeper_name, "recorded leader is gone, an in-sync replica is alive", per_topic(stuck))
-    notifications, preferred = case.backlog
+    zookeeper = case.snapshot.zookeeper
+    notifications = 0 if zookeeper is None else zookeeper.isr_notifications
     if notifications >= BACKLOG:
         yield Evidence(case.zookeeper_name, "/isr_change_notification", f"{notifications} notifications are pending")
-    if preferred:
+    if zookeeper is not None and zookeeper.preferred_election_pending:
         yield Evidence(case.zookeeper_name, "/admin/preferred_replica_election", "is pending")
     for broker in _never_informed(case):
         if broker != controller:

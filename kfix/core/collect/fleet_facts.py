@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import chain, islice
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from kfix.core.collect.logs import MOST_OF_ALL
 from kfix.core.collect.rights import AUTHORIZER
-from kfix.core.collect.source import Known, source
+from kfix.core.collect.source import Known, LiveSource, source
 from kfix.core.collect.sources import hidden_topics, offsets_sizes, reassignments
 from kfix.core.collect.tasks import by_broker
 from kfix.core.collect.transactions import newest_leaders
@@ -241,25 +241,21 @@ def _ask_dirs(line: BrokerConnection, _: None, deadline: Deadline) -> tuple[Stor
     )
 
 
-@source(fills="fleet_facts", needs=(leader_logs, broker_settings, certificates, acls, apis, quotas, log_dirs))
+#: {field of `FleetFacts`: its source}
+_FIELDS: Final[Mapping[str, LiveSource[FactPart[Any]]]] = {
+    "leader_logs": leader_logs,
+    "log_dirs": log_dirs,
+    "settings": broker_settings,
+    "certificates": certificates,
+    "acls": acls,
+    "apis": apis,
+    "quotas": quotas,
+}
+
+
+@source(fills="fleet_facts", needs=(*_FIELDS.values(),))
 def fleet_facts(known: Known) -> FleetFacts:
     """Returns the facts of all these sources; sends no request."""
-    unread = (
-        known[leader_logs].unread,
-        known[log_dirs].unread,
-        known[broker_settings].unread,
-        known[certificates].unread,
-        known[acls].unread,
-        known[apis].unread,
-        known[quotas].unread,
-    )
-    return FleetFacts(
-        leader_logs=known[leader_logs].value,
-        log_dirs=known[log_dirs].value,
-        settings=known[broker_settings].value,
-        certificates=known[certificates].value,
-        acls=known[acls].value,
-        apis=known[apis].value,
-        quotas=known[quotas].value,
-        unread=tuple(chain.from_iterable(unread)),
-    )
+    parts = {name: known[part] for name, part in _FIELDS.items()}
+    unread = chain.from_iterable(part.unread for part in parts.values())
+    return FleetFacts(**{name: part.value for name, part in parts.items()}, unread=tuple(unread))

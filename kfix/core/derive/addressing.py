@@ -12,7 +12,8 @@ _SERVERS = 2
 def servers(case: CaseFile, config_option: str = "--command-config") -> str:
     """Returns the options of Kafka's own tools for this cluster: its address, and its client properties."""
     at = f"--bootstrap-server {shlex.quote(_enough_servers(case) or 'HOST:PORT')}"
-    return f"{at} {config_option} {shlex.quote(case.command_config)}" if case.command_config else at
+    properties = case.snapshot.reached_by.command_config
+    return f"{at} {config_option} {shlex.quote(properties)}" if properties else at
 
 
 def cluster_options(case: CaseFile) -> str:
@@ -26,7 +27,7 @@ def cluster_options(case: CaseFile) -> str:
 
 def _enough_servers(case: CaseFile) -> str:
     """Returns one or two of the bootstrap servers, first the brokers that answered: a command needs no more."""
-    addresses = [server for server in case.bootstrap.split(",") if server]
+    addresses = [server for server in case.snapshot.cluster.bootstrap.split(",") if server]
     answered = {str(case.snapshot.addresses[b]) for b in case.views if b in case.snapshot.addresses}
     silent = {str(endpoint) for b, endpoint in case.snapshot.addresses.items() if b not in case.views}
     addresses.sort(key=lambda server: (server not in answered) + (server in silent))

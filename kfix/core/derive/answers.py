@@ -27,7 +27,6 @@ from kfix.core.snapshot.snapshot import (
     Snapshot,
     Source,
     TopicPartition,
-    Vantage,
     ZooKeeperNode,
 )
 
@@ -46,10 +45,6 @@ class SnapshotAnswers:
     @property
     def ensemble(self) -> tuple[ZooKeeperNode, ...]:
         return self.snapshot.ensemble
-
-    @property
-    def vantages(self) -> tuple[Vantage, ...]:
-        return self.snapshot.vantages
 
     @property
     def views(self) -> Mapping[int, BrokerView]:
@@ -112,12 +107,6 @@ class SnapshotAnswers:
         return self.snapshot.zookeeper.controller if self.snapshot.zookeeper else None
 
     @property
-    def backlog(self) -> tuple[int, bool]:
-        """Returns (pending ISR notifications, whether a preferred election is pending)."""
-        zookeeper = self.snapshot.zookeeper
-        return (zookeeper.isr_notifications, zookeeper.preferred_election_pending) if zookeeper else (0, False)
-
-    @property
     def zookeeper_name(self) -> str:
         return f"zookeeper {self.snapshot.zookeeper.server}" if self.snapshot.zookeeper else "zookeeper"
 
@@ -125,19 +114,6 @@ class SnapshotAnswers:
     def record_name(self) -> str:
         """Returns the source of the record: ZooKeeper, or the broker with the newest metadata of a quorum."""
         return self.record.source if self.record is not None else self.zookeeper_name
-
-    @property
-    def bootstrap(self) -> str:
-        return self.snapshot.cluster.bootstrap
-
-    @property
-    def command_config(self) -> str:
-        """Returns the file of client properties that the snapshot was read with, "" if there is none."""
-        return self.snapshot.reached_by.command_config
-
-    @property
-    def topic_configs_read(self) -> bool:
-        return bool(self.snapshot.topic_configs)
 
     @property
     def failed_sources(self) -> tuple[Source, ...]:

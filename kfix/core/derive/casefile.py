@@ -233,23 +233,15 @@ class CaseFile(SnapshotAnswers):
         age = self.absence(broker).at_most if broker in self.dead else self.back_for(broker)
         return self.may_restart(broker, age)
 
-    @cached_property
-    def nothing_blocked(self) -> bool:
-        return not self.partitions.count(_BLOCKED)
-
     def calm(self, brokers: Iterable[int]) -> bool:
         """Returns whether these brokers may just be restarting, and neither a client nor a record depends on it."""
         ids = tuple(brokers)
-        safe = bool(ids) and self.nothing_blocked and self.disks_to_copy.keys().isdisjoint(ids)
+        safe = bool(ids) and not self.partitions.count(_BLOCKED) and self.disks_to_copy.keys().isdisjoint(ids)
         return safe and all(self.restarting(b) for b in ids)
 
     @property
     def leads(self) -> Mapping[int, int]:
         return self.partitions.leads
-
-    @property
-    def preferred(self) -> Mapping[int, int]:
-        return self.partitions.preferred
 
     @property
     def holds(self) -> Mapping[int, int]:
@@ -260,10 +252,6 @@ class CaseFile(SnapshotAnswers):
         """Returns whether every broker is present and none has just started, so that the spread of load is stable."""
         live = self.live or frozenset()
         return len(live) > 0 and not self.dead and not any(self.restarting(b) for b in live)
-
-    @property
-    def any_partition(self) -> bool:
-        return len(self.partitions) > 0
 
     @property
     def samples(self) -> Rows:

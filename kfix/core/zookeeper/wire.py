@@ -15,6 +15,7 @@ import struct
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -28,7 +29,6 @@ _EXISTS, _GET_DATA, _SYNC, _GET_CHILDREN = 3, 4, 9, 12
 _CLOSE = -11
 NO_NODE, NO_AUTH = -101, -102
 _SESSION_MS = 30_000
-_WINDOW = 512
 
 _CONNECT = struct.Struct(">iqiqi16s?")
 _HEADER = struct.Struct(">ii")
@@ -154,27 +154,10 @@ class ZooKeeperLine:
 
         Raises UnreachableError for a timeout, a broken response or missing permission.
         """
-        results: list[Node | None] = []
-        sent = 0
-        while len(results) < len(requests):
-            if sent < len(requests) and sent - len(results) <= _WINDOW // 2:
-                upto = min(len(requests), len(results) + _WINDOW)
-                self.send(b"".join(self._request(r) for r in requests[sent:upto]), deadline)
-                sent = upto
-            request = requests[len(results)]
-            # Requests are answered in order; `_xid` is the last one's.
-            xid = self._xid - (sent - len(results)) + 1
-            results.append(self._result(request, self._reply(request, xid, deadline)))
-        return results
-
-    def _request(self, request: Read) -> bytes:
-        self._xid += 1
-        self._counts.requests += 1
-        path = request.path.encode()
-        body = _HEADER.pack(self._xid, request.kind) + struct.pack(">i", len(path)) + path
-        if request.kind != _SYNC:
-            body += b"\0"
-        return struct.pack(">i", len(body)) + body
+        first = self.xids(len(requests))
+        self.send(b"".join(map(_request, requests, count(first))), deadline)
+        replies = zip(requests, count(first), strict=False)
+        return [self._result(request, self._reply(request, xid, deadline)) for request, xid in replies]
 
     def _reply(self, request: Read, expected: int, deadline: Deadline) -> bytes | None:
         while True:
@@ -270,6 +253,14 @@ class ZooKeeperLine:
         # Consumed bytes are skipped by `_at`: moving the rest after each frame would copy the buffer 2 000 times.
         self._buffer, self._at = b"".join(parts), size
         return self._buffer[:size]
+
+
+def _request(request: Read, xid: int) -> bytes:
+    path = request.path.encode()
+    body = _HEADER.pack(xid, request.kind) + struct.pack(">i", len(path)) + path
+    if request.kind != _SYNC:
+        body += b"\0"
+    return struct.pack(">i", len(body)) + body
 
 
 def _blob(data: bytes, at: int) -> tuple[bytes, int]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kfix.core.derive.isolation import two_leaders
 from kfix.core.derive.merging.snapshots import Snapshots
@@ -39,6 +39,15 @@ V = TypeVar("V")
 def union(parts: Iterable[Mapping[K, V]]) -> dict[K, V]:
     """Returns all entries; the last of several wins."""
     return {key: value for part in parts for key, value in part.items()}
+
+
+def best_of(found: Iterable[V], key: Callable[[V], K], rank: Callable[[V], Any]) -> dict[K, V]:
+    """Returns one by key: the last of those with the highest rank."""
+    best: dict[K, V] = {}
+    for each in found:
+        if (name := key(each)) not in best or rank(each) >= rank(best[name]):
+            best[name] = each
+    return best
 
 
 def latest(parts: Iterable[Mapping[int, float]]) -> dict[int, float]:
@@ -100,10 +109,7 @@ def cluster(now: Snapshots, cluster_id: str) -> ClusterIdentity:
 
 
 def sources(now: Snapshots, zookeeper: ZooKeeperView | None) -> Iterator[Source]:
-    best: dict[str, Source] = {}
-    for source in (source for s in now for source in s.sources):
-        if source.ok or source.name not in best or not best[source.name].ok:
-            best[source.name] = source
+    best = best_of((each for s in now for each in s.sources), lambda each: each.name, lambda each: each.ok)
     settings = any(s.topic_configs and all(x.name != TOPIC_CONFIGS for x in s.failed_sources) for s in now)
     for name in sorted(best):
         read_by_another = (zookeeper is not None and name.startswith("zookeeper")) or (
@@ -147,11 +153,8 @@ def probes(now: Snapshots) -> list[CoordinatorProbe]:
 
 def offsets_logs(now: Snapshots) -> list[OffsetsLog]:
     """Returns one log per partition and broker: the newest that was read without an error."""
-    best: dict[tuple[int, int], OffsetsLog] = {}
-    for log in (log for s in now for log in s.offsets_logs):
-        place = (log.partition, log.broker)
-        if place not in best or not log.error or best[place].error:
-            best[place] = log
+    logs = (log for s in now for log in s.offsets_logs)
+    best = best_of(logs, lambda log: (log.partition, log.broker), lambda log: not log.error)
     return [best[place] for place in sorted(best)]
 
 
@@ -175,15 +178,8 @@ def _completeness(reading: GroupReading) -> tuple[bool, bool, float]:
 
 def offsets_sizes(now: Snapshots) -> tuple[OffsetsLogSize, ...]:
     """Returns the newest size of each replica, if possible one without an error, with a piece of the log."""
-    best: dict[tuple[int, int], OffsetsLogSize] = {}
-
-    def content(size: OffsetsLogSize) -> tuple[bool, bool]:
-        return not size.error, size.records >= 0
-
-    for each in (each for s in now for each in s.offsets_sizes):
-        place = (each.partition, each.broker)
-        if place not in best or content(each) >= content(best[place]):
-            best[place] = each
+    sizes = (size for s in now for size in s.offsets_sizes)
+    best = best_of(sizes, lambda s: (s.partition, s.broker), lambda s: (not s.error, s.records >= 0))
     return tuple(best[place] for place in sorted(best))
 
 
@@ -246,10 +242,7 @@ def epoch_ends(now: Snapshots, merged: Snapshot) -> dict[TopicPartition, EpochEn
 
 
 def ensemble(now: Snapshots) -> list[ZooKeeperNode]:
-    best: dict[str, ZooKeeperNode] = {}
-    for node in (n for s in now for n in s.ensemble):
-        if node.address not in best or _mode_rank(node) >= _mode_rank(best[node.address]):
-            best[node.address] = node
+    best = best_of((node for s in now for node in s.ensemble), lambda node: node.address, _mode_rank)
     return [best[address] for address in sorted(best, key=in_order)]
 
 
