@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kfix.core.collect import transactions
 from kfix.core.collect.group_details import ask_members, read_last_generation
 from kfix.core.collect.logs import ask_log_ends
-from kfix.core.collect.offsets_replay import find_key, replay_partition
+from kfix.core.collect.offsets_saving import find_key, replay_partition
 from kfix.core.collect.probes import fetch_offsets, find_coordinators
 from kfix.core.collect.tasks import Brokers, Questions
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group

@@ -4,12 +4,12 @@ import uuid
 
 from kafka.protocol import admin
 
-from kfix.core.collect.kraft import read_eligible
+from kfix.core.collect.kraft import read_eligible, succeeded
 from kfix.core.collect.tasks import Brokers, Questions
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.quorum import EligibleLeaders
-from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.snapshot.snapshot import PartitionView, TopicPartition
 from kfix.core.timing import Deadline
 from tests.unit.core.fake_broker import ALL_VERSIONS, FakeBroker
 
@@ -154,3 +154,26 @@ def test_a_deadline_that_is_over_is_reported():
 
 def test_nothing_is_asked_where_every_partition_has_a_leader_or_an_isr():
     assert read(Topics({}), set()) == ({}, [])
+
+
+# Which partitions a broker with old metadata is asked for: those that it leads alone, and none of a healthy one.
+
+
+TPS = [TopicPartition("orders", n) for n in range(4)]
+
+
+def view(leader, epoch):
+    return PartitionView(leader, epoch, (1, 2, 3), (1, 2, 3), (), 0)
+
+
+def test_a_broker_is_asked_for_what_it_leads_in_an_older_epoch_and_nothing_else():
+    own = {TPS[0]: view(1, 4), TPS[1]: view(2, 4), TPS[2]: view(1, 4), TPS[3]: view(1, 4)}
+    now = {TPS[0]: view(2, 5), TPS[1]: view(3, 5), TPS[2]: view(1, 4)}
+    assert succeeded(1, own, now) == {TPS[0]: 5}
+    assert succeeded(1, own, own) == {}
+
+
+def test_at_most_two_hundred_partitions_are_asked_for():
+    own = {TopicPartition("t", n): view(1, 0) for n in range(300)}
+    now = {tp: view(2, 1) for tp in own}
+    assert len(succeeded(1, own, now)) == 200
