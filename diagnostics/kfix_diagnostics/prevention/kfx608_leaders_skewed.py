@@ -49,7 +49,7 @@ def _skewed(high: tuple[int, ...], rows: Rows, case: CaseFile) -> Finding:
     live = sorted(case.live or ())
     total = sum(case.leads.get(broker, 0) for broker in live)
     held = [row for row in rows if row.leader in high]
-    uneven = bool(overloaded(case.partitions.preferred, case))
+    uneven = bool(overloaded(case.preferred, case))
     said = " and ".join(f"broker {broker} leads {case.leads[broker]}" for broker in high)
     return Finding(
         obj="leaders",
@@ -59,7 +59,7 @@ def _skewed(high: tuple[int, ...], rows: Rows, case: CaseFile) -> Finding:
         else Cause(f"{brokers_named(high)} took over, and the leadership was not returned"),
         evidence=(
             _counts("leaders", case.leads, live),
-            _counts("preferred leaders", case.partitions.preferred, live),
+            _counts("preferred leaders", case.preferred, live),
             *setting_rows(case.settings(REBALANCE), REBALANCE),
         ),
         remedies=tuple(_remedies(held, case, uneven=uneven)),

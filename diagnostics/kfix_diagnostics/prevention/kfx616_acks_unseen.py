@@ -31,7 +31,7 @@ from kfix.core.diagnosis.finding import Cause, Confidence, Evidence, Finding, Re
 
 @RiskOfCluster(severity=Severity.INFO)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
-    if not len(case.partitions):
+    if not case.any_partition:
         return
     yield Finding(
         severity=Severity.INFO,

@@ -244,6 +244,10 @@ class CaseFile(SnapshotAnswers):
         return self.partitions.leads
 
     @property
+    def preferred(self) -> Mapping[int, int]:
+        return self.partitions.preferred
+
+    @property
     def holds(self) -> Mapping[int, int]:
         return self.partitions.holds
 
@@ -252,6 +256,10 @@ class CaseFile(SnapshotAnswers):
         """Returns whether every broker is present and none has just started, so that the spread of load is stable."""
         live = self.live or frozenset()
         return len(live) > 0 and not self.dead and not any(self.restarting(b) for b in live)
+
+    @property
+    def any_partition(self) -> bool:
+        return len(self.partitions) > 0
 
     @property
     def samples(self) -> Rows:
