@@ -91,13 +91,14 @@ def test_a_registration_is_dated_by_zookeepers_clock_as_every_other_znode(world)
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"leader": "1"}, "leader: expected a 32-bit integer, not '1'"),
-        ({"leader": 10**30}, "leader: expected a 32-bit integer, not 1000000000000000000000000000000"),
-        ({"leader": True}, "leader: expected a 32-bit integer, not true"),
-        ({"leader_epoch": 1.5}, "leader_epoch: expected a 32-bit integer, not 1.5"),
-        ({"isr": {"1": 2}}, "isr: expected a list of broker ids, not an object"),
-        ({"isr": [1, None]}, "isr: expected a list of broker ids, not a list"),
-        ({"controller_epoch": None}, "controller_epoch: expected a 32-bit integer, not null"),
+        ({"leader": "1"}, "leader: wanted a whole number, not '1'"),
+        ({"leader": 2**31}, "leader: 2147483648 is out of range"),
+        ({"leader": 10**30}, "leader: 1000000000000000000000000000000 is out of range"),
+        ({"leader": True}, "leader: wanted a whole number, not true"),
+        ({"leader_epoch": 1.5}, "leader_epoch: wanted a whole number, not 1.5"),
+        ({"isr": {"1": 2}}, "isr: wanted a list, not an object"),
+        ({"isr": [1, None]}, "isr[1]: wanted a whole number, not null"),
+        ({"controller_epoch": None}, "controller_epoch: wanted a whole number, not null"),
     ],
 )
 def test_a_wrong_state_costs_its_partition_and_no_other(world, change, why):
@@ -116,17 +117,17 @@ def test_a_wrong_state_costs_its_partition_and_no_other(world, change, why):
         (
             "/brokers/topics/orders",
             {"partitions": {"0": [1], "\u00b2": [1]}},
-            "partitions: '\u00b2' is not a partition number",
+            "partitions.\u00b2 (the key): wanted a whole number, not '\u00b2'",
         ),
-        ("/brokers/topics/orders", {"partitions": []}, "partitions: expected an object"),
+        ("/brokers/topics/orders", {"partitions": []}, "partitions: wanted an object, not a list"),
         (
             "/brokers/topics/orders",
             {"partitions": {"0": "12"}},
-            "partitions.0: expected a list of broker ids, not '12'",
+            "partitions.0: wanted a list, not '12'",
         ),
-        ("/config/topics/orders", {"config": {"a": 1}}, "config: expected an object of strings"),
-        ("/cluster/id", {"id": 7}, "id: expected text, not 7"),
-        ("/admin/reassign_partitions", {"partitions": [7]}, "partitions[0]: expected a topic"),
+        ("/config/topics/orders", {"config": {"a": 1}}, "config.a: wanted text, not 1"),
+        ("/cluster/id", {"id": 7}, "id: wanted text, not 7"),
+        ("/admin/reassign_partitions", {"partitions": [7]}, "partitions[0]: wanted an object, not 7"),
     ],
 )
 def test_every_other_record_that_is_wrong_is_named_by_its_path(world, path, value, name):
@@ -158,7 +159,7 @@ def test_a_controller_that_is_no_broker_costs_zookeeper_and_not_the_brokers(worl
     assert snapshot.zookeeper is None
     assert snapshot.views
     assert any(
-        "/controller: brokerid: expected a broker's id, not an object" in s.error for s in snapshot.failed_sources
+        "/controller: brokerid: wanted a whole number, not an object" in s.error for s in snapshot.failed_sources
     )
 
 

@@ -185,7 +185,7 @@ def test_a_controller_epoch_that_is_no_number_is_unknown_and_not_0() -> None:
 
 
 def test_a_hand_written_reassignment_that_is_wrong_is_reported() -> None:
-    with pytest.raises(UnreachableError, match=r"/admin/reassign_partitions: partitions\[0\]: expected"):
+    with pytest.raises(UnreachableError, match=r"/admin/reassign_partitions: partitions\[0\]: lacks partition"):
         records.reassigning(znode(b'{"partitions":[{"topic":"t"}]}'))
 
 
