@@ -9,8 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from kfix.core.documents.problems import Path, Problem, unknown
-from kfix.core.documents.reading import read_model, read_text
-from kfix.core.documents.shapes import StrictModel
+from kfix.core.documents.reading import StrictModel, read_model, read_text
 from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.model.plan import Gate
 from kfix.heal.policy import Policy

@@ -9,7 +9,7 @@ from functools import partial
 from kfix.core.collect.tasks import Questions
 from kfix.core.errors import UsageError
 from kfix.core.ledger import Ledger
-from kfix.core.names import PartitionNames
+from kfix.core.snapshot.naming import PartitionNames
 from kfix.core.snapshot.snapshot import Mode, ZooKeeperNode, ZooKeeperView
 from kfix.core.target import Target
 from kfix.core.timing import Deadline

@@ -6,6 +6,7 @@ as for a folder, the error stays an OSError, which each reader reports in its ow
 
 from __future__ import annotations
 
+import codecs
 import errno
 import os
 import stat
@@ -110,3 +111,29 @@ def _check_kind(path: Path, mode: int) -> None:
 
 def _mib(size: int) -> str:
     return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"
+
+
+_UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def decoded(raw: bytes) -> str:
+    """Returns the text; a line that is not UTF-8 is read as Latin-1, so that one byte does not spoil the others.
+
+    Raises UnicodeDecodeError for bytes that are not text.
+    """
+    if raw.startswith(_UTF16):
+        return raw.decode("utf-16")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        if b"\0" in raw:
+            raise
+        return "".join(map(decoded_line, raw.splitlines(keepends=True)))
+
+
+def decoded_line(raw: bytes) -> str:
+    """Returns one line, as Latin-1 if it is not UTF-8."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")

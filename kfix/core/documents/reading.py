@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path as FilePath
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from kfix.core.documents.nodes import MAX_BYTES, parse
 from kfix.core.documents.opening import read_file
@@ -121,3 +121,9 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
         if found is not None:
             return found
     return None
+
+
+class StrictModel(BaseModel):
+    """An object whose fields are all known."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)

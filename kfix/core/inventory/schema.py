@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from kfix.core.args import parse_duration
-from kfix.core.documents.shapes import StrictModel
+from kfix.core.documents.reading import StrictModel
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 #: The longest timeout in seconds that `kfix.core.target` accepts.

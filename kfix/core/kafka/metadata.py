@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from kfix.core.kafka.codec import ByteReader, ProtocolError, decoder
-from kfix.core.names import PartitionNames
 from kfix.core.numbers import LARGEST_PORT
+from kfix.core.snapshot.naming import PartitionNames
 from kfix.core.snapshot.snapshot import Endpoint, PartitionView, TopicPartition
 
 #: The part of a response before its topics.

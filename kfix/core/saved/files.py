@@ -14,8 +14,7 @@ import msgspec
 from kfix.core.derive.vantage import is_name
 from kfix.core.documents.checked import NotJsonError, ShapeError, read_json
 from kfix.core.documents.declared import dumped, loaded, schema_of
-from kfix.core.documents.decoding import decoded
-from kfix.core.documents.opening import read_file, read_standard_input, unpacked
+from kfix.core.documents.opening import decoded, read_file, read_standard_input, unpacked
 from kfix.core.errors import UsageError
 from kfix.core.private import write_private
 from kfix.core.snapshot.snapshot import BrokerView, Snapshot

@@ -27,3 +27,14 @@ class Endpoint:
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class PartitionNames:
+    """Returns the same object for the same partition. Several threads may ask at once."""
+
+    def __init__(self) -> None:
+        self._topics: dict[str, dict[int, TopicPartition]] = {}
+
+    def of(self, topic: str) -> dict[int, TopicPartition]:
+        """Returns the known partitions of a topic, by number; the caller adds the missing ones."""
+        return self._topics.setdefault(topic, {})

@@ -8,7 +8,7 @@ from itertools import islice
 
 from kfix.core.errors import UnreachableError
 from kfix.core.ledger import Ledger
-from kfix.core.names import PartitionNames
+from kfix.core.snapshot.naming import PartitionNames
 from kfix.core.snapshot.snapshot import Endpoint, ZooKeeperView
 from kfix.core.timing import Deadline
 from kfix.core.zookeeper.connect import Connect, open_line

@@ -17,8 +17,8 @@ from msgspec import Meta, Struct
 from kfix.core.documents.checked import NotJsonError, ShapeError, read_json
 from kfix.core.documents.problems import shown
 from kfix.core.errors import UnreachableError
-from kfix.core.names import PartitionNames
 from kfix.core.numbers import LARGEST_INT32, LARGEST_PORT, broker_id
+from kfix.core.snapshot.naming import PartitionNames
 from kfix.core.snapshot.snapshot import (
     Assignment,
     ControllerNode,

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Self, TypeVar
 
 from kfix.core.errors import UnreachableError
-from kfix.core.names import PartitionNames
 from kfix.core.numbers import broker_id
+from kfix.core.snapshot.naming import PartitionNames
 from kfix.core.snapshot.snapshot import (
     Assignment,
     ControllerNode,

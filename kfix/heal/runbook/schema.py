@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from kfix.core.args import parse_bytes, parse_duration
-from kfix.core.documents.shapes import StrictModel
+from kfix.core.documents.reading import StrictModel
 
 Slug = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")]
 Text = Annotated[str, Field(min_length=1)]

@@ -17,8 +17,7 @@ from pydantic import Field
 from kfix.core.diagnosis.finding import Severity
 from kfix.core.documents.problems import Path as Keys
 from kfix.core.documents.problems import Problem
-from kfix.core.documents.reading import read_model, read_text
-from kfix.core.documents.shapes import StrictModel
+from kfix.core.documents.reading import StrictModel, read_model, read_text
 
 # The shape of a file of receivers (`kfix watch --notify FILE`).
 

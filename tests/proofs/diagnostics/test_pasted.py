@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from kfix.core.diagnosis.finding import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS, Diagnosis
-from kfix.core.documents.decoding import decoded
+from kfix.core.documents.opening import decoded
 from kfix.core.errors import InvalidFileError
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.diagnose.pasted.reader import parse_pasted
