@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kfix.core.collect.source import CollectOptions
+from kfix.core.collect.options import CollectOptions
 from kfix.core.contexts.pins import refuse_another
 from kfix.core.errors import UsageError
 from kfix.core.places import state_home

@@ -13,9 +13,10 @@ from kfix.core.collect.bootstrap import Bootstrap, Bootstrapped, unlisted_broker
 from kfix.core.collect.broker import BrokerAnswers, ask_broker, topic_ids
 from kfix.core.collect.fleet_facts import fleet_facts
 from kfix.core.collect.kraft import newest_of, offsets_of
+from kfix.core.collect.options import CollectOptions
 from kfix.core.collect.quorum import QuorumQuestion, ask_fenced, kraft_settings
 from kfix.core.collect.rights import with_rights
-from kfix.core.collect.source import CollectOptions, Known, read_all
+from kfix.core.collect.source import Known, read_all
 from kfix.core.collect.sources import SOURCES
 from kfix.core.collect.tasks import Brokers, Questions, Task, as_finished
 from kfix.core.derive.quorum import listed_alive

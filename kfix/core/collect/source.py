@@ -11,13 +11,14 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from kfix.core.collect.broker import BrokerAnswers
+from kfix.core.collect.options import CollectOptions
 from kfix.core.collect.quorum import QuorumQuestion
 from kfix.core.collect.tasks import Brokers, Questions, Task
 from kfix.core.kafka.group_messages import ListedGroup
 from kfix.core.ledger import Ledger
 from kfix.core.snapshot.memory import Memory
 from kfix.core.snapshot.record import ClusterRecord
-from kfix.core.snapshot.snapshot import BrokerView, Endpoint, Mode, Sample, ZooKeeperView
+from kfix.core.snapshot.snapshot import BrokerView, Endpoint, Mode, ZooKeeperView
 from kfix.core.target import Target
 
 V_co = TypeVar("V_co", covariant=True)
@@ -104,28 +105,3 @@ def read_all(sources: Iterable[LiveSource[Any]], known: Known) -> dict[str, Any]
 
 def _read(each: LiveSource[V_co], known: Known, needed: Mapping[LiveSource[Any], Task[Any]]) -> V_co:
     return each.read(known.with_values({need: task.outcome() for need, task in needed.items()}))
-
-
-def _remember_nothing(_: str) -> Memory:
-    return Memory()
-
-
-@dataclass(frozen=True, slots=True)
-class CollectOptions:
-    """What to read beyond the default.
-
-    groups         consumer groups to probe and to read in depth, by name
-    vantage        name of this place, for a snapshot that is merged with those of other places: it then records which
-                   servers were unreachable, and reads the logs of partitions with a replica that is unreachable here
-    every_log_end  reads the log end offsets of all partitions, so that a later snapshot can show lost records
-    before         such an earlier snapshot
-    fleet_facts    reads what the questions of a fleet need, too
-    recall         returns the groups and brokers of earlier snapshots, by cluster id
-    """
-
-    groups: tuple[str, ...] = ()
-    vantage: str = ""
-    every_log_end: bool = False
-    before: Sample | None = None
-    fleet_facts: bool = False
-    recall: Callable[[str], Memory] = _remember_nothing

@@ -16,7 +16,7 @@ from typing import Any
 from rich.console import Console
 
 from kfix.core.collect.collector import collect
-from kfix.core.collect.source import CollectOptions
+from kfix.core.collect.options import CollectOptions
 from kfix.core.criteria import Criteria
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import group_messages, kraft_messages, new_groups, requests, sasl

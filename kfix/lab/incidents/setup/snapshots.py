@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kfix.core.collect.collector import collect
-from kfix.core.collect.source import CollectOptions
+from kfix.core.collect.options import CollectOptions
 from kfix.core.saved import files
 from kfix.core.target import make_target
 from kfix.lab.nodes.handle import LabHandle

@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from kfix.core.collect.source import CollectOptions, Known
+from kfix.core.collect.options import CollectOptions
+from kfix.core.collect.source import Known
 from kfix.core.collect.tasks import Brokers, Questions
 from kfix.core.ledger import Ledger
 from kfix.core.snapshot.memory import Memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kfix.core.collect.broker import BrokerAnswers
 from kfix.core.collect.collector import _Collection, meant
 from kfix.core.collect.kraft import offsets_of
-from kfix.core.collect.source import CollectOptions
+from kfix.core.collect.options import CollectOptions
 from kfix.core.kafka.kraft_messages import Features
 from kfix.core.snapshot.snapshot import BrokerView, Endpoint
 from kfix.core.target import make_target

@@ -7,7 +7,8 @@ import pytest
 from kfix.core.collect import fleet_facts as facts
 from kfix.core.collect.broker import BrokerAnswers
 from kfix.core.collect.fleet_facts import FactPart, ask_logs, fleet_facts
-from kfix.core.collect.source import CollectOptions, read_all
+from kfix.core.collect.options import CollectOptions
+from kfix.core.collect.source import read_all
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import access_messages, requests
 from kfix.core.kafka.requests import DescribedConfig, LogDirUsage, PartitionOffset

@@ -9,7 +9,7 @@ import pytest
 
 from kfix.core.collect.authority import ZooKeeperAnswer
 from kfix.core.collect.collector import _Collection
-from kfix.core.collect.source import CollectOptions
+from kfix.core.collect.options import CollectOptions
 from kfix.core.collect.tasks import Questions, as_finished
 from kfix.core.errors import UnreachableError, UsageError
 from kfix.core.kafka.security import Security
