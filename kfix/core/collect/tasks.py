@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Generic, TypeVar
 
+from kfix.core.derive.grouping import grouped
 from kfix.core.errors import NoAnswerError, UnreachableError
 from kfix.core.kafka.api import Request
 from kfix.core.kafka.connection import BrokerConnection
@@ -148,10 +149,7 @@ def asks(request: Callable[[Q], Request[T]]) -> Callable[[BrokerConnection, Q, D
 
 def by_broker(pairs: Iterable[tuple[int, T]]) -> dict[int, tuple[T, ...]]:
     """Returns {broker: what it is asked about} of such pairs."""
-    found: dict[int, list[T]] = {}
-    for broker, each in pairs:
-        found.setdefault(broker, []).append(each)
-    return {broker: tuple(each) for broker, each in found.items()}
+    return {broker: tuple(each) for broker, each in grouped(pairs).items()}
 
 
 def by_partition(answers: Mapping[int, Mapping[Q, T]]) -> dict[Q, dict[int, T]]:
