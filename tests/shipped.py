@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
 
 from kfix.heal.model.runbook import Runbook
 from kfix.heal.runbook.catalogue import load, load_all
+
+Model = TypeVar("Model", bound=BaseModel)
 
 
 @cache
@@ -17,3 +22,8 @@ def runbook(name: str) -> Runbook:
 @cache
 def runbooks() -> Mapping[str, Runbook]:
     return {book.id: book for book in load_all(None)}
+
+
+def changed(part: Model, **fields: Any) -> Model:
+    """Returns a runbook, or a part of one, with other values of these fields."""
+    return part.model_copy(update=fields)

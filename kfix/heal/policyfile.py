@@ -12,17 +12,17 @@ from kfix.core.documents.problems import Path, Problem, unknown
 from kfix.core.documents.reading import StrictModel, read_model, read_text
 from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.model.plan import Gate
+from kfix.heal.model.runbook import Bytes, Duration, Natural, Positive, WordOf
 from kfix.heal.policy import Policy
-from kfix.heal.runbook.schema import Bytes, Duration
 
 
 class PolicyLimits(StrictModel):
-    max_partitions: Annotated[int, Field(ge=0)] | None = None
-    max_brokers: Annotated[int, Field(ge=1)] | None = None
+    max_partitions: Natural | None = None
+    max_brokers: Positive | None = None
     max_bytes_moved: Bytes | None = None
     max_duration: Duration | None = None
-    max_concurrent_moves: Annotated[int, Field(ge=1)] | None = None
-    max_unclean: Annotated[int, Field(ge=0)] | None = None
+    max_concurrent_moves: Positive | None = None
+    max_unclean: Natural | None = None
     cooldown: Duration | None = None
 
 
@@ -31,7 +31,7 @@ class PolicyModel(StrictModel):
 
     api_version: Annotated[Literal["kfix/v1"], Field(alias="apiVersion")]
     kind: Literal["Policy"]
-    gates: dict[str, Literal["step", "typed", "two_person"]] = Field(default_factory=dict)
+    gates: dict[str, Annotated[Gate, WordOf((Gate.STEP, Gate.TYPED, Gate.TWO_PERSON))]] = Field(default_factory=dict)
     limits: PolicyLimits = PolicyLimits()
 
 
@@ -41,8 +41,7 @@ def load_policy(path: FilePath) -> Policy:
 
 def parse_policy(text: str, origin: str) -> Policy:
     model = read_model(text, PolicyModel, origin=origin, what="policy", more=_floors)
-    gates = {action: Gate[word.upper()] for action, word in model.gates.items()}
-    return Policy(gates, model.limits.model_dump(exclude_none=True), origin)
+    return Policy(model.gates, model.limits.model_dump(exclude_none=True), origin)
 
 
 def _floors(data: object) -> Iterator[Problem]:

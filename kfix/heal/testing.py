@@ -103,7 +103,7 @@ def _problems(runbook: Runbook, test: RunbookTest, fixtures: Fixtures, home: Pat
 
 def _of_plan(plan: Plan, test: RunbookTest) -> Iterator[str]:
     wanted, steps = test.expect, tuple(step.id for step in plan.steps)
-    if wanted.steps and steps != wanted.steps:
+    if wanted.steps and steps != tuple(wanted.steps):
         yield f"steps: expected [{', '.join(wanted.steps)}], got [{', '.join(steps)}]"
     if wanted.max_gate is not None and plan.highest_gate > wanted.max_gate:
         yield f"max_gate: expected {wanted.max_gate.word} at most, got {plan.highest_gate.word}"
@@ -134,7 +134,7 @@ def _params(runbook: Runbook, test: RunbookTest) -> Args:
     for name, value in test.params.items():
         if name not in runbook.params:
             raise ValueError(unknown("parameter", name, runbook.params))
-        found[name] = coerce(runbook.params[name].kind, value)
+        found[name] = coerce(runbook.params[name].type, value)
     return Args(found)
 
 

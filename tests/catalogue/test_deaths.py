@@ -10,7 +10,7 @@ from tests.deaths.page import PAGE, load, page
 
 def test_every_runbook_that_acts_on_kraft_has_a_case_on_an_incident_of_the_lab() -> None:
     assert CASES.keys() == {
-        book.id for book in shipped.runbooks().values() if "kraft" in {mode.value for mode in book.modes}
+        book.id for book in shipped.runbooks().values() if "kraft" in {mode.value for mode in book.metadata.modes}
     }
     assert {case.incident for case in CASES.values()} <= INCIDENTS.keys()
 

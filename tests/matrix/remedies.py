@@ -109,7 +109,7 @@ def carried_out(scene: Scene, planned: Planned, by_hand: Callable[[Scene], None]
 
 
 def modes_of(runbook: str) -> frozenset[str]:
-    return frozenset(mode.value for mode in shipped.runbook(runbook).modes)
+    return frozenset(mode.value for mode in shipped.runbook(runbook).metadata.modes)
 
 
 def waits_for_a_person(run: Ran, times: int = 1) -> bool:

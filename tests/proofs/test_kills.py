@@ -74,7 +74,7 @@ def stage_at(good: Uninterrupted, moment: Moment) -> Stage:
 
 
 def test_each_runbook_that_acts_on_kraft_is_killed_there() -> None:
-    assert set(ON_KRAFT) == {b.id for b in RUNBOOKS.values() if Mode.KRAFT in b.modes}
+    assert set(ON_KRAFT) == {b.id for b in RUNBOOKS.values() if Mode.KRAFT in b.metadata.modes}
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=str)

@@ -12,12 +12,14 @@ import pytest
 
 from kfix.core.errors import KfixError, NotProvedError, RefusedError
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.heal.model.plan import Caps, Gate
+from kfix.heal.model.plan import Gate
+from kfix.heal.model.runbook import Limits
 from kfix.heal.plan.planfile import seal
 from kfix.heal.safety.outcomes import Outcome
 from tests.proofs.later import EventfulClock, once
 from tests.proofs.scenarios import SCENARIOS
 from tests.proofs.stage import Stage, world
+from tests.shipped import changed
 
 LAST = TopicPartition("orders", 5)
 
@@ -95,17 +97,17 @@ def test_a_broken_invariant_pauses_the_run_until_it_holds_again(orders: Stage) -
 )
 def test_a_plan_above_a_limit_is_refused_never_cut(scenario: str, caps: dict[str, Any], says: str, home: Path) -> None:
     stage = Stage(SCENARIOS[scenario], home)
-    stage.runbook = replace(stage.runbook, caps=replace(stage.runbook.caps, **caps))
+    stage.runbook = changed(stage.runbook, limits=changed(stage.runbook.limits, **caps))
     with pytest.raises(RefusedError, match=says):
         stage.plan()
     wide = {
         "max_partitions": 6,
         "max_brokers": 3,
-        "max_bytes_moved": 60_000,
+        "max_bytes_moved": "60KB",
         "max_concurrent_moves": 5,
         "max_unclean": 1,
     }
-    stage.runbook = replace(stage.runbook, caps=Caps(cooldown=1.0, **wide))
+    stage.runbook = changed(stage.runbook, limits=Limits.model_validate({"cooldown": "1s", **wide}))
     assert stage.plan()
 
 

@@ -39,7 +39,7 @@ def list_(ctx: typer.Context, runbooks: RunbookFolder = None, json_output: AsJso
 
 def _summary(r: Runbook) -> dict[str, object]:
     about = first_sentence(r.about)
-    row = {"id": r.id, "version": r.version, "fixes": list(r.codes), "request": r.request}
+    row = {"id": r.id, "version": r.metadata.version, "fixes": list(r.codes), "request": r.request}
     return {**row, "about": about, "from": r.origin}
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from kfix.core.diagnosis.finding import REQUEST, Cause, Confidence, Diagnosis, FactValue, Finding, Severity
 from kfix.core.documents.problems import did_you_mean
 from kfix.core.errors import RefusedError, UnreachableError, UsageError
 from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
-from kfix.heal.model.runbook import Runbook
 from kfix.heal.record import record_to_plan_with
+
+if TYPE_CHECKING:
+    from kfix.heal.model.runbook import Runbook
 
 #: The parameter that names the topic of a request.
 TOPIC = "topic"
@@ -50,7 +53,7 @@ def _plans_by_key(findings: tuple[Finding, ...], runbook: Runbook) -> dict[str, 
     """
     plans = in_plans(tuple(sorted(findings, key=lambda f: (-f.severity, f.code, f.partitions))), runbook)
     found = {plan.key: plan for plan in plans}
-    if runbook.together and len(plans) == 1:
+    if runbook.on.together and len(plans) == 1:
         found |= {f"{code}:{_ALL}": plans[0] for code in runbook.codes}
     return found
 
@@ -62,7 +65,7 @@ def in_plans(findings: tuple[Finding, ...], runbook: Runbook) -> tuple[Finding, 
     the plan has the names of one, and its proof would not see the other. If the runbook heals all its findings
     together, they are one plan, unless they have more partitions than it may change.
     """
-    if runbook.together and sum(len(f.partitions) for f in findings) <= runbook.caps.max_partitions:
+    if runbook.on.together and sum(len(f.partitions) for f in findings) <= runbook.caps.max_partitions:
         return (_merged(list(findings), _ALL),) if findings else ()
     groups: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[Finding]] = {}
     for finding in findings:

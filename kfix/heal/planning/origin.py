@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kfix.core.errors import RefusedError
 from kfix.core.harmless import lines
 from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.model.plan import Caps, CheckCall, Gate, OnFailure, Plan, PlannedStep
-from kfix.heal.model.runbook import CheckTemplate, Condition, Runbook, Several, StepTemplate
 from kfix.heal.planning.values import Names, decide, known_of
 from kfix.heal.probes.registry import ALL as PROBES
 from kfix.heal.runbook.references import source_of
+
+if TYPE_CHECKING:
+    from kfix.heal.model.runbook import CheckTemplate, Condition, Runbook, StepTemplate
 
 _REFERENCE: Final = "${"
 
@@ -37,17 +39,16 @@ def refuse_forged(plan: Plan, runbook: Runbook) -> None:
 
 def _problems(plan: Plan, runbook: Runbook) -> Iterator[str]:
     yield from _limits(plan.caps, runbook.caps)
-    invariants = tuple(one.check for one in runbook.invariants)
     for where, calls, templates in (
         ("preconditions", plan.preconditions, runbook.preconditions),
-        ("goal", plan.goal.checks, runbook.goal.checks),
+        ("goal", plan.goal.checks, runbook.goal.all),
         ("standing", plan.standing, runbook.standing),
-        ("invariants", tuple(one.call for one in plan.invariants), invariants),
+        ("invariants", tuple(one.call for one in plan.invariants), runbook.invariants),
     ):
         yield from _checks(where, calls, templates, plan)
     if plan.goal.consecutive < runbook.goal.consecutive:
         yield f"goal: {plan.goal.consecutive} successful checks in a row, not {runbook.goal.consecutive}"
-    breaches = {(one.check.check, one.on_breach) for one in runbook.invariants}
+    breaches = {(one.check, one.on_breach) for one in runbook.invariants}
     if any((one.call.check, one.on_breach) not in breaches for one in plan.invariants):
         yield "invariants: on_breach differs"
     yield from _steps(plan, {template.id: template for template in runbook.steps})
@@ -88,7 +89,7 @@ def _least(template: CheckTemplate, plan: Plan) -> int:
 
 
 def _names(when: Condition) -> set[str]:
-    return set().union(*map(_names, when.parts)) if isinstance(when, Several) else {when.fact}
+    return set().union(*map(_names, when.parts)) if when.parts else {str(when.fact)}
 
 
 def _made_by(call: CheckCall, template: CheckTemplate) -> bool:

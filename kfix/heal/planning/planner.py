@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kfix.core.args import Args
 from kfix.core.derive.quorum import why_unchanged
@@ -33,7 +33,6 @@ from kfix.heal.model.plan import (
     RunbookRef,
     Skipped,
 )
-from kfix.heal.model.runbook import ForEach, Runbook, StepTemplate, words
 from kfix.heal.placement.world import Move
 from kfix.heal.plan.fidelity import refuse_over_limits
 from kfix.heal.plan.planfile import longest_life, seal
@@ -45,6 +44,9 @@ from kfix.heal.probes.facts import FactReader
 from kfix.heal.probes.registry import ask
 from kfix.heal.runbook.placements import KINDS, PlacementInput, PlacementRequest, place
 from kfix.heal.runbook.references import source_of
+
+if TYPE_CHECKING:
+    from kfix.heal.model.runbook import ForEach, Runbook, StepTemplate
 
 #: Why: docs/adr/023.
 ALONE = (
@@ -169,7 +171,7 @@ class _Planner:
         return self._sealed(created, identity, judged, (preconditions, goal, tuple(steps)))
 
     def _goal_loops(self) -> Iterator[ForEach]:
-        return (c.for_each for c in self.runbook.goal.checks if c.for_each is not None)
+        return (c.for_each for c in self.runbook.goal.all if c.for_each is not None)
 
     def _placed(self, placement_input: PlacementInput | None) -> tuple[Move, ...]:
         placement = self.runbook.placement
@@ -200,7 +202,7 @@ class _Planner:
             cluster=identity,
             created=created,
             expires_at=created.at + longest_life(steps),
-            runbook=RunbookRef(self.runbook.id, self.runbook.version, self.runbook.sha256),
+            runbook=RunbookRef(self.runbook.id, self.runbook.metadata.version, self.runbook.sha256),
             title=self.names.text(self.runbook.title, "title"),
             finding=planned_for(self.finding),
             params=self.params,
@@ -222,8 +224,8 @@ class _Planner:
         if self.finding.code not in self.runbook.codes and not (self.runbook.request and self.finding.code == REQUEST):
             text = f"{self.runbook.id} is for {', '.join(self.runbook.codes)}, not for {self.finding.code}"
             raise RefusedError(text)
-        if identity.mode not in self.runbook.modes:
-            modes = ", ".join(sorted(self.runbook.modes))
+        if identity.mode not in self.runbook.metadata.modes:
+            modes = ", ".join(sorted(self.runbook.metadata.modes))
             raise RefusedError(
                 f"{self.runbook.id} is for clusters of mode {modes}; {identity.name} has mode {identity.mode}"
             )
@@ -249,7 +251,7 @@ class _Planner:
         self, template: StepTemplate, identity: ClusterIdentity, before: list[PlannedStep]
     ) -> Iterator[PlannedStep]:
         if template.when is not None and not decide(template.when, self.names.known, template.id):
-            self.skipped.append(Skipped(template.id, f"only when {words(template.when)}"))
+            self.skipped.append(Skipped(template.id, f"only when {template.when.words}"))
             return
         if template.from_step:
             yield from self._from_step(template, identity, before)
@@ -266,12 +268,11 @@ class _Planner:
     def _portions(self, template: StepTemplate) -> Iterator[tuple[list[tuple[str, Names]], bool]]:
         """Yields (steps that are issued together, whether they are the canary)."""
         loop = template.for_each
-        size = 0 if loop is None else self.names.number(loop.batch, f"{template.id} for_each batch")
-        if loop is None or size == 0:
+        if loop is None or loop.batch is None:
             yield from (([one], False) for one in self.expand.each(template.id, loop, self.names))
             return
-        source = source_of(loop.items)
-        portions = tuple(self.items.portions(source, loop.name, size, loop.canary))
+        source, size = source_of(loop.items), self.names.number(loop.batch, f"{template.id} for_each batch")
+        portions = tuple(self.items.portions(source, loop.as_, size, loop.canary))
         if not portions:
             raise RefusedError(f"{template.id}: {self.finding.key} gives no {source} to loop over")
         for n, portion in enumerate(portions):
@@ -327,7 +328,7 @@ class _Planner:
 
     def _goal(self) -> Goal:
         template = self.runbook.goal
-        checks = self.expand.checks(template.checks, "goal", self.names)
+        checks = self.expand.checks(template.all, "goal", self.names)
         if not checks:
             raise RefusedError(
                 f"{self.runbook.id}: goal: no check applies to {self.finding.key}, so nothing could be proved"
@@ -343,5 +344,5 @@ class _Planner:
         return tuple(
             Invariant(call, one.on_breach)
             for one in self.runbook.invariants
-            for call in self.expand.checks((one.check,), "invariants", self.names)
+            for call in self.expand.checks((one,), "invariants", self.names)
         )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kfix.core.args import ArgKind, Args, ArgValue, coerce
 from kfix.core.diagnosis.finding import Finding
@@ -12,11 +12,13 @@ from kfix.core.documents.problems import unknown
 from kfix.core.errors import RefusedError, UsageError
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.model.plan import CheckCall, PlannedFor, Skipped
-from kfix.heal.model.runbook import CheckTemplate, Condition, ForEach, Param, RawValue, Runbook, Several, words
 from kfix.heal.planning.loops import Items
 from kfix.heal.probes.facts import FactReader
 from kfix.heal.probes.registry import ALL as PROBES
 from kfix.heal.runbook.references import UnknownReference, Value, resolve, source_of
+
+if TYPE_CHECKING:
+    from kfix.heal.model.runbook import CheckTemplate, Condition, ForEach, Param, RawValue, Runbook
 
 # Parses the parameters of a runbook, as given on the command line.
 
@@ -26,7 +28,7 @@ def parse_params(runbook: Runbook, assignments: Iterable[str]) -> Args:
 
     Raises UsageError for an unknown or missing parameter, and for a value of the wrong type or out of bounds.
     """
-    found: dict[str, ArgValue] = {name: p.default for name, p in runbook.params.items() if p.default is not None}
+    found = runbook.defaults
     for text in assignments:
         name, equals, value = text.partition("=")
         if not equals:
@@ -35,7 +37,7 @@ def parse_params(runbook: Runbook, assignments: Iterable[str]) -> Args:
             what = unknown("parameter", name, runbook.params) if runbook.params else "it has no parameters"
             raise UsageError(f"{runbook.id}: {what}")
         try:
-            found[name] = _of_kind(runbook.params[name].kind, value)
+            found[name] = _of_kind(runbook.params[name].type, value)
             _within(runbook.params[name], found[name])
         except ValueError as error:
             raise UsageError(f"--param {name}: {error}") from error
@@ -55,9 +57,10 @@ def _of_kind(kind: ArgKind, text: str) -> ArgValue:
 
 
 def _within(param: Param, value: ArgValue) -> None:
-    if param.choices and value not in param.choices:
-        raise ValueError(f"{value!r} is not one of {', '.join(map(str, param.choices))}")
-    for bound, word in ((param.low, "least"), (param.high, "most")):
+    choices = [param.read(choice) for choice in param.choices]
+    if choices and value not in choices:
+        raise ValueError(f"{value!r} is not one of {', '.join(map(str, choices))}")
+    for bound, word in ((param.read(param.min), "least"), (param.read(param.max), "most")):
         if isinstance(bound, int | float) and isinstance(value, int | float):
             bad = value < bound if word == "least" else value > bound
             if bad:
@@ -66,7 +69,7 @@ def _within(param: Param, value: ArgValue) -> None:
 
 def complete(runbook: Runbook, params: Args | None) -> Args:
     """Returns the given parameters over the defaults. Raises RefusedError if one without a default is missing."""
-    found = {name: p.default for name, p in runbook.params.items() if p.default is not None} | dict(params or {})
+    found = runbook.defaults | dict(params or {})
     missing = [name for name in runbook.params if name not in found]
     if missing:
         raise RefusedError(f"{runbook.id} needs the parameter {missing[0]!r}", hint=f"-p {missing[0]}=VALUE")
@@ -167,12 +170,12 @@ def decide(when: Condition, known: Mapping[str, Value], what: str) -> bool:
 
     Raises RefusedError if any fact it names is unknown, even if the others would decide: `any` must not hide a typo.
     """
-    if isinstance(when, Several):
+    if when.parts:
         results = [decide(part, known, what) for part in when.parts]
-        return {"all": all, "any": any}[when.how](results) if when.how != "not" else not results[0]
-    if when.fact not in known:
-        raise RefusedError(f"{what}: cannot decide {words(when)}: the finding has no fact {when.fact}")
-    return _TESTS[when.op](known[when.fact], when.value)
+        return {"all": all, "any": any}[when.operator](results) if when.operator != "not" else not results[0]
+    if when.fact is None or when.fact not in known:
+        raise RefusedError(f"{what}: cannot decide {when.words}: the finding has no fact {when.fact}")
+    return _TESTS[when.operator](known[when.fact], when.value)
 
 
 # Expands the loops and checks of a runbook into literal ones.
@@ -193,7 +196,7 @@ class Expander:
             yield name, names
             return
         source = source_of(loop.items)
-        items = self.items.of(source, loop.name)
+        items = self.items.of(source, loop.as_)
         # If no replica moves there is nothing to throttle, and a partition may hold no offset: these may be empty.
         if not items and not source.startswith(("placement.", "logged.")):
             what = "names no partition" if source == "finding.partitions" else f"gives no {source}"
@@ -201,7 +204,7 @@ class Expander:
         for item in items:
             yield (f"{name}:{item.suffix}" if len(items) > 1 else name), names.inside(item.values)
 
-    def checks(self, templates: tuple[CheckTemplate, ...], where: str, names: Names) -> tuple[CheckCall, ...]:
+    def checks(self, templates: Sequence[CheckTemplate], where: str, names: Names) -> tuple[CheckCall, ...]:
         return tuple(call for t in templates for call in self._check(t, f"{where} {t.check}", names))
 
     def _check(self, template: CheckTemplate, where: str, names: Names) -> Iterator[CheckCall]:
@@ -215,4 +218,4 @@ class Expander:
             args = one.args(template.args, {**probe.params, **probe.optional}, where)
             yield CheckCall(template.check, probe.freeze(args, self.read))
         if left_out and template.when is not None:
-            self.skipped.append(Skipped(where, f"only when {words(template.when)}"))
+            self.skipped.append(Skipped(where, f"only when {template.when.words}"))

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kfix.core.args import ArgKind
 from kfix.core.harmless import Lines, lines
 from kfix.core.wording import known_size, rate_text, several
 from kfix.heal.model.plan import OnBreach, OnFailure, Phase
-from kfix.heal.model.runbook import CheckTemplate, ForEach, Param, Placement, RawValue, Runbook, StepTemplate, words
+
+if TYPE_CHECKING:
+    from kfix.heal.model.runbook import CheckTemplate, Param, Placement, RawValue, Runbook, StepForEach, StepTemplate
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +31,14 @@ class ActionWords:
 
 def page(runbook: Runbook, actions: Mapping[str, ActionWords], by_hand: Mapping[str, str] | None = None) -> Lines:
     """Returns the page. `by_hand` maps step ids to manual commands with the runbook's own arguments."""
-    modes = ", ".join(sorted(mode.value for mode in runbook.modes))
+    about = runbook.metadata
+    modes = ", ".join(sorted(mode.value for mode in about.modes))
     rows = [
         f"# {runbook.id}",
         "",
         *runbook.about.splitlines(),
         "",
-        f"For {' or '.join(_purpose(runbook))} on {modes} clusters; version {runbook.version}, by {runbook.owner}.",
+        f"For {' or '.join(_purpose(runbook))} on {modes} clusters; version {about.version}, by {about.owner}.",
         _limits(runbook),
         "",
         *_placement(runbook.placement),
@@ -45,7 +49,7 @@ def page(runbook: Runbook, actions: Mapping[str, ActionWords], by_hand: Mapping[
         *_invariants(runbook),
         "## Goal",
         "",
-        *(_check(c) for c in runbook.goal.checks),
+        *(_check(c) for c in runbook.goal.all),
         "",
         f"All checks must pass {several(runbook.goal.consecutive, 'time')} in a row. The run ends as soon as they do.",
         "",
@@ -89,7 +93,7 @@ def _placement(placement: Placement | None) -> list[str]:
 def _invariants(runbook: Runbook) -> list[str]:
     if not runbook.invariants:
         return []
-    rows = [f"{_check(i.check)}; otherwise {_BREACHES[i.on_breach]}" for i in runbook.invariants]
+    rows = [f"{_check(i)}; otherwise {_BREACHES[i.on_breach]}" for i in runbook.invariants]
     return ["## Invariants", "", *rows, ""]
 
 
@@ -112,7 +116,7 @@ def _step(number: int, step: StepTemplate, action: ActionWords, command: str) ->
     lines += [f"- for each: {_loop(step.for_each)}"] if step.for_each else []
     lines += [f"- restores what {step.from_step} found"] if step.from_step else []
     lines += [f"- {_PHASES[step.phase]}"] if step.phase in _PHASES else []
-    lines += [f"- only when: {words(step.when)}"] if step.when else []
+    lines += [f"- only when: {step.when.words}"] if step.when else []
     lines += [f"- needs: {_words(c)}" for c in step.require]
     lines += [f"- not needed when: {_words(c)}" for c in step.unless]
     lines += [f"- verified by: {_words(c)}, within {_seconds(step.verify_timeout)}" for c in step.verify]
@@ -141,7 +145,7 @@ _FAILURES = {
 }
 
 
-def _loop(loop: ForEach) -> str:
+def _loop(loop: StepForEach) -> str:
     text = loop.items
     if loop.batch:
         text += f", {loop.batch} at a time" + (f" after a canary of {loop.canary}" if loop.canary else "")
@@ -156,12 +160,13 @@ def _seconds(value: RawValue) -> str:
 def _params(runbook: Runbook) -> Iterable[str]:
     if not runbook.params:
         return []
-    rows = [f"- {name} ({p.kind.value}, {_default(p)}): {p.help}" for name, p in runbook.params.items()]
+    rows = [f"- {name} ({p.type.value}, {_default(p)}): {p.help}" for name, p in runbook.params.items()]
     return ["## Parameters (-p NAME=VALUE)", "", *rows, ""]
 
 
 def _default(param: Param) -> str:
-    match param.kind, param.default:
+    default = param.read(param.default)
+    match param.type, default:
         case _, None:
             return "required"
         case ArgKind.DURATION, float() as seconds:
@@ -172,7 +177,7 @@ def _default(param: Param) -> str:
             return f"default {known_size(size)}"
         case ArgKind.BOOL, value:
             return f"default {str(value).lower()}"
-    return f"default {param.default}"
+    return f"default {default}"
 
 
 def _check(check: CheckTemplate) -> str:
@@ -183,4 +188,4 @@ def _words(check: CheckTemplate) -> str:
     inside = ", ".join(f"{k}={v}" for k, v in check.args.items())
     text = f"{check.check}({inside})"
     text += f", for each of {check.for_each.items}" if check.for_each else ""
-    return text + (f", where {words(check.when)}" if check.when else "")
+    return text + (f", where {check.when.words}" if check.when else "")

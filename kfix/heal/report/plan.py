@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
@@ -13,8 +14,10 @@ from kfix.core.wording import several
 from kfix.front.console import block, joined, styled, table
 from kfix.heal.model.facts import fact_lines
 from kfix.heal.model.plan import CheckCall, Gate, Phase, Plan, PlannedStep
-from kfix.heal.model.runbook import Runbook
 from kfix.heal.probes.groups import offsets_of, shown_offset
+
+if TYPE_CHECKING:
+    from kfix.heal.model.runbook import Runbook
 
 # The table of a plan that commits offsets: group, topic, partition, and the offset before and after.
 

@@ -14,10 +14,10 @@ from kfix.core.documents.problems import Path, Problem, did_you_mean, unknown
 from kfix.heal.actions.base import Action
 from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.model.plan import Gate
+from kfix.heal.model.runbook import OPERATORS, TOGETHER
 from kfix.heal.probes.registry import ALL as PROBES
 from kfix.heal.runbook.placements import KINDS
 from kfix.heal.runbook.references import ITEMS, PARTITIONS, names_in, source_of
-from kfix.heal.runbook.schema import OPERATORS, TOGETHER
 
 _CHECK_FIELDS = frozenset({"check", "when", "for_each"})
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from kfix.core.args import ArgValue
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.heal.model.runbook import RawValue
+
+if TYPE_CHECKING:
+    from kfix.heal.model.runbook import RawValue
 
 REF = re.compile(r"\$\{([a-z_][a-z_0-9.]*)\}")
 Value = ArgValue | tuple[TopicPartition, ...] | tuple[str, ...] | TopicPartition

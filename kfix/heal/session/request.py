@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kfix.core.args import Args
 from kfix.core.derive.restoring import items_of
@@ -21,7 +22,6 @@ from kfix.core.wording import several, some
 from kfix.front.text import utf8
 from kfix.heal.execution.run import created_now, whoami
 from kfix.heal.model.plan import Plan
-from kfix.heal.model.runbook import Runbook
 from kfix.heal.placement.judge import PlacementSeverity as Grade
 from kfix.heal.placement.judge import judge
 from kfix.heal.placement.reassignment_json import parse
@@ -34,6 +34,9 @@ from kfix.heal.runbook.placements import PlacementInput, world_of
 from kfix.heal.safety.refusals import refuse_while_cut
 from kfix.heal.session.offsets import compared, gaps, left_out, rules_of
 from kfix.heal.session.site import Site
+
+if TYPE_CHECKING:
+    from kfix.heal.model.runbook import Runbook
 
 _CHECKS_SHOWN = 3
 _SHOWN = 5
@@ -121,7 +124,7 @@ def _params(runbook: Runbook, given: Sequence[str]) -> tuple[Args, str]:
     if runbook.request == TOPIC and not named:
         findable = bool(runbook.codes) and runbook.params[TOPIC].default is None
         rest = {name: p for name, p in runbook.params.items() if name != TOPIC or not findable}
-        return parse_params(replace(runbook, params=rest), list(given)), ""
+        return parse_params(runbook.model_copy(update={"params": rest}), list(given)), ""
     params = parse_params(runbook, list(given))
     return params, str(params[TOPIC]) if runbook.request == TOPIC else ""
 

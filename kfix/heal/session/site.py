@@ -6,12 +6,15 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kfix.core.errors import UsageError
 from kfix.core.places import config_home, state_home
 from kfix.heal.journal.runs import RunStore
-from kfix.heal.model.runbook import Runbook
 from kfix.heal.policy import NO_POLICY, Policy
+
+if TYPE_CHECKING:
+    from kfix.heal.model.runbook import Runbook
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ pytestmark = pytest.mark.flaky(reruns=2)
 
 SCRIPT = """
 import os, pathlib, sys, time
-from dataclasses import replace
 from kfix.heal.memory.incidents import ALL
 from kfix.core.args import Args
 from kfix.heal.model.plan import Gate
@@ -33,6 +32,7 @@ from kfix.core.clock import SystemClock
 from kfix.heal.gate import gates
 from kfix.heal.gate.gates import Given
 from kfix.heal.execution.run import run_plan
+from tests.shipped import changed
 from tests.unit.heal.stage import Stage
 
 home, level = pathlib.Path(os.environ["HOME_OF_RUNS"]), Gate[os.environ["LEVEL"]]
@@ -43,7 +43,7 @@ nudge = stage.runbook.steps[1]
 others = [s for s in stage.runbook.steps[2:3]] if "LADDER" in os.environ else []
 if others:
     stage.cluster.faults.answer("reassign", ChangeResult(0, "NONE"))
-stage.runbook = replace(stage.runbook, steps=(replace(nudge, gate=level, verify_timeout=1.0), *others))
+stage.runbook = changed(stage.runbook, steps=[changed(nudge, gate=level, verify_timeout=1.0), *others])
 plan = stage.plan()
 console = console_on(sys.stdout)
 gates._READING_SECONDS = float(os.environ["READING"])

@@ -267,7 +267,7 @@ def test_without_the_new_coordinator_only_a_runbook_is_named_that_accepts_the_fi
     assert named == {"coordinator-not-answering"}
     runbook = load("coordinator-not-answering", None)
     assert finding.code in runbook.codes
-    assert Mode.KRAFT in runbook.modes
+    assert Mode.KRAFT in runbook.metadata.modes
     assert not any("coordinator-failed" in f"{remedy.text} {remedy.command}" for remedy in finding.remedies)
 
 

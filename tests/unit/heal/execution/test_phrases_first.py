@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from kfix.core.args import Args
 from kfix.core.errors import ApprovalError
 from kfix.heal.model.plan import Gate, Plan
+from tests.shipped import changed
 from tests.unit.heal.stage import Answers, Stage
 
 
@@ -62,7 +62,7 @@ def test_a_phrase_that_was_given_does_not_outlive_its_plan(unclean: tuple[Stage,
 
 def test_a_phrase_of_a_rung_that_may_not_be_needed_is_not_asked_beforehand(stage: Stage) -> None:
     nudge, elect = stage.runbook.steps[1:3]
-    stage.runbook = replace(stage.runbook, steps=(nudge, replace(elect, gate=Gate.TYPED)))
+    stage.runbook = changed(stage.runbook, steps=[nudge, changed(elect, gate=Gate.TYPED)])
     stage.human = Answers(["y"])
     stage.run()
     assert stage.methods() == ["reassign"]

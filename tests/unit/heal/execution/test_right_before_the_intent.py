@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from kfix.core.snapshot.reading import PartitionReading
 from kfix.core.snapshot.snapshot import Assignment, TopicPartition
 from kfix.heal.gate.gates import Given
 from kfix.heal.model.plan import Gate
+from tests.shipped import changed
 from tests.unit.heal.stage import Answers, Stage, leave_stuck
 
 TP = TopicPartition("__consumer_offsets", 26)
@@ -22,7 +22,7 @@ PHRASE = "memory-cluster/__consumer_offsets-26/replicas 3,1,2"
 
 def at_gate(stage: Stage, level: Gate) -> None:
     nudge = stage.runbook.steps[1]
-    stage.runbook = replace(stage.runbook, steps=(replace(nudge, gate=level),))
+    stage.runbook = changed(stage.runbook, steps=[changed(nudge, gate=level)])
     stage.human = Answers([PHRASE if level >= Gate.TYPED else "y"])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -15,6 +14,7 @@ from kfix.core.errors import (
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.model.plan import Gate, OnFailure
 from kfix.heal.safety.outcomes import Outcome
+from tests.shipped import changed
 from tests.unit.heal.stage import Answers, Stage, leave_stuck
 
 TP = TopicPartition("__consumer_offsets", 26)
@@ -79,7 +79,7 @@ def test_a_flag_that_names_no_or_another_plan_is_refused(stage: Stage, flag: str
 
 def _typed(stage: Stage) -> None:
     nudge = stage.runbook.steps[1]
-    stage.runbook = replace(stage.runbook, steps=(replace(nudge, gate=Gate.TYPED),))
+    stage.runbook = changed(stage.runbook, steps=[changed(nudge, gate=Gate.TYPED)])
 
 
 PHRASE = "memory-cluster/__consumer_offsets-26/replicas 3,1,2"
@@ -106,8 +106,8 @@ def test_a_wrong_ack_is_called_wrong_and_the_right_one_is_named(stage: Stage) ->
 
 def test_all_missing_flags_are_named_at_once_also_those_that_were_given(stage: Stage) -> None:
     nudge, elect = stage.runbook.steps[1], stage.runbook.steps[3]
-    typed = replace(elect, gate=Gate.TYPED, on_failure=OnFailure.STOP)
-    stage.runbook = replace(stage.runbook, steps=(replace(nudge, on_failure=OnFailure.STOP), typed))
+    typed = changed(elect, gate=Gate.TYPED, on_failure=OnFailure.STOP)
+    stage.runbook = changed(stage.runbook, steps=[changed(nudge, on_failure=OnFailure.STOP), typed])
     plan = stage.plan()
     stage.human = Answers(interactive=False)
     ack = f"--ack '{plan.steps[1].id}={plan.steps[1].phrase}'"

@@ -15,9 +15,10 @@ from kfix.core.errors import ApprovalError, RefusedError, StoppedError, UsageErr
 from kfix.core.places import state_home
 from kfix.heal.memory.incidents import ALL
 from kfix.heal.model.plan import CheckCall, Gate
-from kfix.heal.model.runbook import When
+from kfix.heal.model.runbook import Condition
 from kfix.heal.plan import planfile
 from kfix.shell.app import app
+from tests.shipped import changed
 from tests.unit.heal.fake_wiring import FakeWiring
 from tests.unit.heal.stage import Answers, Stage, leave_stuck, reseal
 
@@ -28,7 +29,7 @@ def test_a_yes_to_one_step_does_not_approve_the_plan(stages: Stages) -> None:
     """A site raises the gate of the first step; the second is of the level "plan" and nobody has seen it."""
     stage = stages("coordinator-stuck-preferred-alive")
     first, second, *_ = stage.runbook.steps
-    stage.runbook = replace(stage.runbook, steps=(replace(first, gate=Gate.STEP), second))
+    stage.runbook = changed(stage.runbook, steps=[changed(first, gate=Gate.STEP), second])
     leave_stuck(stage, "elect")
     stage.human = Answers(["y", "n"])
     with pytest.raises(StoppedError, match="nudge was not approved"):
@@ -61,10 +62,10 @@ def test_a_forged_plan_with_nothing_to_prove_is_refused(stage: Stage) -> None:
 
 
 def test_a_goal_of_which_no_check_applies_is_not_met_already(stage: Stage) -> None:
-    never = When("finding.code", "eq", "KFX000")
+    never = Condition.model_validate({"fact": "finding.code", "eq": "KFX000"})
     goal = stage.runbook.goal
-    checks = tuple(replace(check, when=never) for check in goal.checks)
-    stage.runbook = replace(stage.runbook, goal=replace(goal, checks=checks))
+    checks = [changed(check, when=never) for check in goal.all]
+    stage.runbook = changed(stage.runbook, goal=changed(goal, all=checks))
     with pytest.raises(RefusedError, match="goal: no check applies"):
         stage.plan()
 

@@ -14,6 +14,7 @@ from kfix.diagnose.report.screen import in_groups
 from kfix.heal.planning.matching import findings_for, in_plans
 from kfix_diagnostics.engine import diagnose
 from tests import shipped
+from tests.shipped import changed
 from tests.unit.diagnostics.all_cases import CASES
 from tests.unit.diagnostics.clusters import base
 
@@ -36,7 +37,7 @@ def test_one_cause_is_one_plan_for_all_partitions() -> None:
 
 
 def test_more_partitions_than_a_plan_may_change_are_several_plans() -> None:
-    tight = replace(STUCK, caps=replace(STUCK.caps, max_partitions=2))
+    tight = changed(STUCK, limits=changed(STUCK.limits, max_partitions=2))
     assert [plan.key for plan in in_plans((ONE, THREE, ORDERS), tight)] == [
         "KFX101:__consumer_offsets",
         "KFX102:orders-2",
@@ -44,7 +45,7 @@ def test_more_partitions_than_a_plan_may_change_are_several_plans() -> None:
 
 
 def test_a_runbook_without_that_setting_has_one_plan_per_topic() -> None:
-    other = replace(STUCK, together=False)
+    other = changed(STUCK, on=changed(STUCK.on, together=False))
     assert [plan.key for plan in in_plans((ONE, THREE, ORDERS), other)] == [
         "KFX101:__consumer_offsets",
         "KFX102:orders-2",

@@ -19,6 +19,7 @@ from kfix.heal.plan import planfile
 from kfix.heal.plan.steps import explain
 from kfix.heal.planning.origin import refuse_forged
 from kfix.heal.planning.planner import AlreadyMet, make_plan
+from tests.shipped import changed
 from tests.unit.heal.stage import Stage, created, reseal
 
 Stages = Callable[[str], Stage]
@@ -101,7 +102,7 @@ def test_a_plan_for_typed_steps_lives_five_minutes_only(stage: Stage) -> None:
     plan = stage.plan()
     assert plan.expires_at - plan.created.at == 30 * 60
     first = stage.runbook.steps[1]
-    stage.runbook = replace(stage.runbook, steps=(replace(first, gate=Gate.TYPED),))
+    stage.runbook = changed(stage.runbook, steps=[changed(first, gate=Gate.TYPED)])
     typed = stage.plan()
     assert typed.expires_at - typed.created.at == 5 * 60
     assert typed.steps[0].phrase == "memory-cluster/__consumer_offsets-26/replicas 3,1,2"
@@ -109,7 +110,7 @@ def test_a_plan_for_typed_steps_lives_five_minutes_only(stage: Stage) -> None:
 
 def test_over_the_cap_the_planner_refuses_and_cuts_nothing(stages: Stages) -> None:
     stage = stages("coordinator-stuck-five-partitions")
-    stage.runbook = replace(stage.runbook, caps=replace(stage.runbook.caps, max_partitions=4))
+    stage.runbook = changed(stage.runbook, limits=changed(stage.runbook.limits, max_partitions=4))
     with pytest.raises(RefusedError, match=r"5 partitions; the limit is 4 \(limits.max_partitions"):
         stage.plan()
 

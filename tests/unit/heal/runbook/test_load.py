@@ -217,4 +217,4 @@ def test_a_folder_that_is_not_there_is_reported(tmp_path: Path) -> None:
 def test_a_sites_runbook_goes_before_the_shipped_one(tmp_path: Path) -> None:
     own = tmp_path / "coordinator-stuck.yaml"
     own.write_text(GOOD.replace("id: small", "id: coordinator-stuck"))
-    assert load("coordinator-stuck", tmp_path).owner == "tests"
+    assert load("coordinator-stuck", tmp_path).metadata.owner == "tests"

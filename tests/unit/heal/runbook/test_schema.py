@@ -60,11 +60,11 @@ def test_every_field_is_described_and_every_name_of_the_registries_is_there() ->
         for field, about in model.get("properties", {}).items():
             assert about.get("description"), f"{name}.{field}"
 
-    fields("RunbookModel", SCHEMA)
+    fields("RunbookFile", SCHEMA)
     for name, model in SCHEMA["$defs"].items():
         fields(name, model)
-    assert SCHEMA["$defs"]["StepModel"]["properties"]["action"]["enum"] == list(ACTIONS)
-    assert SCHEMA["$defs"]["CheckModel"]["properties"]["check"]["enum"] == list(PROBES)
+    assert SCHEMA["$defs"]["StepTemplate"]["properties"]["action"]["enum"] == list(ACTIONS)
+    assert SCHEMA["$defs"]["CheckTemplate"]["properties"]["check"]["enum"] == list(PROBES)
 
 
 def _set(path: str, value: Any) -> Callable[[Data], None]:
