@@ -1,36 +1,66 @@
-"""The Python interface of kfix: what `import kfix.api` offers. The command line is made of the same use cases."""
+"""Everything that `import kfix.api` offers. The command line calls the same functions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from kfix.core.access import Access
 from kfix.core.application import App
-from kfix.core.clusters import DiagnoseOptions, SnapshotOptions
+from kfix.core.clusters import Clusters, DiagnoseOptions, OpenCluster, SnapshotOptions
 from kfix.core.contexts.profiles import named as access_by_name
 from kfix.core.criteria import CRITERIA, Criteria
-from kfix.core.diagnosis.finding import Diagnosis
+from kfix.core.diagnosis.finding import Diagnosis, Finding
 from kfix.core.diagnosis.forecast import Forecast
-from kfix.core.errors import UsageError
+from kfix.core.errors import KfixError
 from kfix.core.ports import Human
 from kfix.core.snapshot.snapshot import Snapshot
-from kfix.diagnose.snapshots import load_merged
+from kfix.diagnose.report.json_findings import findings_json
+from kfix.diagnose.report.verdict import exit_code
+from kfix.diagnose.snapshots import load_merged, save_snapshot
 from kfix.heal.execution.context import RunResult
-from kfix.heal.gate.gates import Unattended
-from kfix.heal.journal.journal import Listener
 from kfix.heal.live.clusters import live
 from kfix.heal.model.plan import Plan
-from kfix.heal.session.request import Nothing, read_request
-from kfix.heal.session.session import Approval, Attendance, diagnosed_for, for_plan, healing
-from kfix.heal.session.site import Site
+from kfix.heal.session.request import Nothing
+from kfix.heal.session.session import Approval, carry_out, plan
 from kfix.preflight.model import Preflight
 from kfix.preflight.preflight import preflight_live
 from kfix.preflight.words import act_of
 from kfix.whatif.forecast import forecast_live
 
+__all__ = [
+    "Access",
+    "App",
+    "Approval",
+    "Clusters",
+    "Criteria",
+    "DiagnoseOptions",
+    "Diagnosis",
+    "Finding",
+    "Forecast",
+    "Human",
+    "KfixError",
+    "Nothing",
+    "OpenCluster",
+    "Plan",
+    "Preflight",
+    "RunResult",
+    "Snapshot",
+    "carry_out",
+    "diagnose",
+    "exit_code",
+    "findings_json",
+    "judge",
+    "load_snapshot",
+    "named",
+    "plan",
+    "preflight",
+    "save_snapshot",
+    "snapshot",
+    "whatif",
+]
+
 _USUAL = DiagnoseOptions()
-_NOTHING_APPROVED = Approval()
 
 
 def diagnose(access: Access, options: DiagnoseOptions = _USUAL, *, app: App | None = None) -> Diagnosis:
@@ -96,91 +126,3 @@ def preflight(act: str, access: Access, options: DiagnoseOptions = _USUAL, *, ap
     Raises UsageError for another act, node or topic, and UnreachableError where no source answers.
     """
     return preflight_live(app or live(), access, act_of(act), options)
-
-
-def plan(
-    runbook: str,
-    access: Access,
-    *,
-    finding: str | None = None,
-    params: Mapping[str, str] | None = None,
-    runbooks: Path | None = None,
-    policy: Path | None = None,
-    moves_file: Path | None = None,
-    offsets_file: Path | None = None,
-    options: DiagnoseOptions = _USUAL,
-    warn: Callable[[str], None] = lambda _text: None,
-    app: App | None = None,
-) -> Plan | Nothing:
-    """Diagnoses a cluster and returns the plan of a runbook for what is found; nothing is changed.
-
-    `finding` is the key of one finding, such as `KFX101:__consumer_offsets-3`; without it the runbook must be for one
-    finding only. `params` are the runbook's. `runbooks` is a folder of the site's own, `policy` the site's file,
-    `moves_file` the reassignment JSON of a runbook whose moves a person makes, `offsets_file` a file of saved offsets.
-    `warn` receives what a person should know
-    before they approve: critical findings that the plan does not heal, unread sources, unwise moves.
-
-    Returns `Nothing`, with lines that say why, where there is nothing to do.
-
-    Raises UsageError for an unknown runbook, parameter or finding, and where the runbook is for several findings;
-    RefusedError where a precondition, a limit or a cut network forbids it; UnreachableError where a source that the
-    plan needs does not answer.
-    """
-    used = app or live()
-    given = [f"{name}={value}" for name, value in (params or {}).items()]
-    asked = read_request(
-        Site(used.environ),
-        runbook,
-        runbooks,
-        finding=finding,
-        params=given,
-        moves_file=moves_file,
-        offsets_file=offsets_file,
-        policy=policy,
-        judged=options.times,
-    )
-    found, _, snapshot = diagnosed_for(used, access, asked, options)
-    for text in found.warnings:
-        warn(text)
-    if not found.findings:
-        return Nothing((found.nothing,))
-    if len(found.findings) > 1:
-        keys = ", ".join(f.key for f in found.findings)
-        raise UsageError(f"{runbook} is for {len(found.findings)} findings here; a plan is for one: {keys}")
-    with healing(used, access, snapshot) as session:
-        made, warnings = session.plan(asked, found.findings[0], snapshot)
-    for text in warnings:
-        warn(text)
-    return made
-
-
-def carry_out(
-    plan: Plan,
-    access: Access,
-    *,
-    approval: Approval = _NOTHING_APPROVED,
-    policy: Path | None = None,
-    runbooks: Path | None = None,
-    human: Human | None = None,
-    listener: Listener = lambda _record: None,
-    app: App | None = None,
-) -> RunResult:
-    """Carries out a plan behind its gates and returns the proof that it helped.
-
-    `approval` is what was approved beforehand; `human` is asked for the rest (None: no person is present, and a gate
-    that was not approved stays shut). `policy` is the site's file; the site's usual one holds where none is named.
-    `runbooks` is a folder of the site's own runbooks, if the plan is of one of them.
-    `listener` receives each record of the run's journal once it is on the disk.
-
-    Raises UsageError for an approval of another plan; RefusedError (nothing was changed) for a plan that was altered,
-    is not what its runbook makes, is stale, expired, spent, of another cluster or below the policy, and while the
-    network is cut; ApprovalError (nothing was
-    changed) at a gate that stayed shut; NotProvedError, StoppedError, RolledBackError and RollbackFailedError where
-    something was changed (docs/exit-codes.md); HeldError if another run holds the cluster's lock.
-    """
-    used = app or live()
-    approval.to(plan)
-    rules = Site(used.environ).policy(policy)
-    rules.refuse(plan)
-    with healing(used, for_plan(access, plan)) as session:
-        return session.carry_out(plan, approval, rules, Attendance(human or Unattended(), listener), runbooks=runbooks)

@@ -73,7 +73,7 @@ def test_every_test_of_every_runbook_passes(runbook: Runbook, case: RunbookTest,
     cluster = incident.cluster
     assert incident.finding.code == case.finding["code"]
     created = Created(cluster.clock.now(), "tests", "tests", __version__)
-    params = parse_params(runbook, [f"{k}={str(v).lower() if v is True else v}" for k, v in case.params.items()])
+    params = parse_params(runbook, {k: str(v).lower() if v is True else str(v) for k, v in case.params.items()})
     look = PlacementInput(cluster.snapshot(), offsets=incident.offsets)
 
     def plan() -> Plan | AlreadyMet:

@@ -113,7 +113,7 @@ class Stage:
 
     def plan_or_met(self, **params: object) -> Plan | AlreadyMet:
         given = {**self.scenario.params, **params}
-        args = parse_params(self.runbook, [f"{k}={str(v).lower() if v is True else v}" for k, v in given.items()])
+        args = parse_params(self.runbook, {k: str(v).lower() if v is True else str(v) for k, v in given.items()})
         look = PlacementInput(self.cluster.snapshot(), self.scenario.moves, self.offsets)
         return make_plan(
             self.runbook, self.finding, self.cluster, created=self.created(), params=args, placement_input=look

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from kfix import __version__
 from kfix.core.errors import NotProvedError, UsageError
 from kfix.core.harmless import lines
-from kfix.core.wording import several
+from kfix.core.wording import several, utc_iso
 from kfix.front.console import console_on
 from kfix.front.lines import print_lines
 from kfix.front.markdown import markdown_lines
@@ -20,8 +23,8 @@ from kfix.front.terminal import say, say_document, say_json
 from kfix.heal.cli.screen import Out
 from kfix.heal.model.plan import Plan
 from kfix.heal.model.runbook import Runbook
+from kfix.heal.plan import planfile
 from kfix.heal.report.plan import first_sentence, print_notes, print_runbooks
-from kfix.heal.session.plans import plan_json, plan_notes, read_plan
 from kfix.heal.session.runbooks import page_of, runbook_schema, shipped, tested, validated
 from kfix.heal.session.site import Site
 
@@ -55,7 +58,7 @@ def show(
     """
     site = _site(ctx)
     if _is_plan(name, site):
-        _show_plan(read_plan(Path(name)), site, json_output)
+        _show_plan(planfile.read(Path(name)), site, json_output)
         return
     runbook = site.load_or_file(name, runbooks)
     if json_output:
@@ -83,9 +86,24 @@ def _show_plan(plan: Plan, site: Site, json_output: bool) -> None:
     out = Out.of(json_output)
     out.show(plan)
     made = f"made by {plan.created.by} on {plan.created.host}"
-    print_notes((made, *plan_notes(plan, site)), out.people)
+    print_notes((made, *_notes(plan, site)), out.people)
     if json_output:
-        say_document(plan_json(plan))
+        say_document(planfile.to_json(plan))
+
+
+def _notes(plan: Plan, site: Site) -> Iterator[str]:
+    """Yields why a stored plan would be refused, as far as that is known without reading its cluster."""
+    yield f"this plan is for cluster {plan.cluster.name}; the cluster was not read"
+    now = time.time()
+    if now > plan.expires_at:
+        yield f"it expired at {utc_iso(plan.expires_at)} (now {utc_iso(now)})"
+    if plan.created.kfix != __version__:
+        yield f"it was made by kfix {plan.created.kfix}; this is kfix {__version__}, which will refuse it"
+    spent = site.store().spent_by(plan.plan_id)
+    if spent is not None:
+        yield f"it was already run as {spent.id} (kfix runbook history {spent.id})"
+    if plan.undoes:
+        yield f"it rolls back run {plan.undoes}"
 
 
 def doc(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,10 +14,7 @@ import typer
 from kfix.core.access import Access
 from kfix.core.application import App
 from kfix.core.clusters import DiagnoseOptions, SnapshotOptions
-from kfix.core.diagnosis.finding import Diagnosis
 from kfix.core.errors import UsageError
-from kfix.core.harmless import lines
-from kfix.core.snapshot.snapshot import Snapshot
 from kfix.core.timing import TIMING, DiagnosisTimes
 from kfix.core.wording import several
 from kfix.front import completion
@@ -42,19 +41,15 @@ from kfix.front.seam import the_app
 from kfix.front.terminal import say_document, say_json
 from kfix.front.text import a_reason
 from kfix.heal.cli.screen import Out, after
+from kfix.heal.gate.countersign import sign
+from kfix.heal.gate.gates import flags
 from kfix.heal.model.plan import Gate, Plan
+from kfix.heal.plan import planfile
+from kfix.heal.plan.plandiff import differences
 from kfix.heal.report.plan import print_differences
-from kfix.heal.session.plans import (
-    approval_flags,
-    countersign_plan,
-    plan_differences,
-    plan_json,
-    read_plan,
-    write_moves,
-    write_plan,
-)
-from kfix.heal.session.request import HealRequest, Matched, Nothing, read_request
-from kfix.heal.session.session import Approval, diagnosed_for, for_plan, healing, just_diagnosed, left_by
+from kfix.heal.session import session
+from kfix.heal.session.request import HealRequest, Nothing, read_request
+from kfix.heal.session.session import Approval
 from kfix.heal.session.site import Site
 
 _LONGEST = 86_400
@@ -93,59 +88,45 @@ def plan(
     ] = False,
 ) -> None:
     """Plan a remedy or a request, and show the plan. Nothing is changed."""
-    app = the_app(ctx)
-    access = reach.access()
-    out = Out.of(json_output)
+    app, access, out = the_app(ctx), reach.access(), Out.of(json_output)
     options = _options(debounce, transaction_grace, access, out)
-    asked = _asked(app, name, runbooks, finding, param, (json_in, offsets), policy, options)
     _refuse_existing(output, json_out)
-    older = None if diff is None else read_plan(diff)
-    found, _, snapshot = _matched(app, access, asked, options, out)
-    if len(found.findings) > 1:
-        keys = (f"  --finding {shlex.quote(f.key)}" for f in found.findings)
-        raise UsageError(
-            lines(f"{name} matches {len(found.findings)} findings, and a plan is for one. Choose one:", *keys)
-        )
-    for one in found.findings:
-        with healing(app, access, snapshot) as session:
-            made = _plan_or_reasons(*session.plan(asked, one, snapshot), out)
-        if made is None:
-            continue
-        out.show(made)
-        if older is not None:
-            _show_differences(older, made, out)
-        if json_out is not None:
-            _write_moves(made, json_out, out)
-        if output is not None:
-            write(made, output, access, out, runbooks)
-        if json_output and older is None:
-            say_document(plan_json(made))
-        if exit_code:
-            raise typer.Exit(HAS_TYPED_STEPS if made.highest_gate >= Gate.TYPED else HAS_STEPS)
-
-
-def _asked(
-    app: App,
-    name: str,
-    runbooks: Path | None,
-    finding: str | None,
-    param: list[str] | None,
-    given: tuple[Path | None, Path | None],
-    policy: Path | None,
-    options: DiagnoseOptions,
-) -> HealRequest:
-    """`given` are the files of moves and of saved offsets."""
-    return read_request(
-        Site(app.environ),
+    older = None if diff is None else planfile.read(diff)
+    made = session.plan(
         name,
-        runbooks,
+        access,
         finding=finding,
-        params=param or (),
-        moves_file=given[0],
-        offsets_file=given[1],
+        params=pairs(param),
+        runbooks=runbooks,
         policy=policy,
-        judged=options.times,
+        moves_file=json_in,
+        offsets_file=offsets,
+        options=options,
+        warn=out.warn,
+        app=app,
     )
+    if isinstance(made, Nothing):
+        out.nothing(made)
+        return
+    out.show(made)
+    if older is not None:
+        _show_differences(older, made, out)
+    if json_out is not None:
+        _write_moves(made, json_out, out)
+    if output is not None:
+        write(made, output, access, out, runbooks)
+    if json_output and older is None:
+        say_document(planfile.to_json(made))
+    if exit_code:
+        raise typer.Exit(HAS_TYPED_STEPS if made.highest_gate >= Gate.TYPED else HAS_STEPS)
+
+
+def pairs(given: Sequence[str] | None) -> dict[str, str]:
+    """Returns the parameters by name. Raises UsageError for a text that is not NAME=VALUE."""
+    for text in given or ():
+        if "=" not in text:
+            raise UsageError(f"--param {text!r} is not NAME=VALUE")
+    return dict(text.split("=", 1) for text in given or ())
 
 
 def _options(debounce: float, transaction_grace: float, access: Access, out: Out) -> DiagnoseOptions:
@@ -157,25 +138,6 @@ def _options(debounce: float, transaction_grace: float, access: Access, out: Out
         transaction_grace=transaction_grace,
         waiting=out.waiting,
     )
-
-
-def _matched(
-    app: App, access: Access, asked: HealRequest, options: DiagnoseOptions, out: Out
-) -> tuple[Matched, Diagnosis, Snapshot]:
-    found, diagnosis, snapshot = diagnosed_for(app, access, asked, options)
-    out.warn(found.warnings)
-    if found.nothing:
-        out.people.print(found.nothing)
-    return found, diagnosis, snapshot
-
-
-def _plan_or_reasons(made: Plan | Nothing, warnings: tuple[str, ...], out: Out) -> Plan | None:
-    out.warn(warnings)
-    if isinstance(made, Plan):
-        return made
-    for line in made.lines:
-        out.people.print(line)
-    return None
 
 
 def _refuse_existing(*files: Path | None) -> None:
@@ -192,16 +154,16 @@ def write(made: Plan, output: Path, access: Access, out: Out, runbooks: Path | N
     """Writes the plan, and prints the command that carries it out, with what a plan does not name: the client
     properties, and the folder of its runbook.
     """
-    write_plan(made, output)
+    planfile.write(made, output)
     reach = access.options() if access.name or access.command_config else []
     reach += [] if runbooks is None else ["--runbooks", str(runbooks)]
     out.people.print(f"written to {output}; to carry it out:", soft_wrap=True)
-    command = f"kfix runbook apply --plan {shlex.quote(str(output))} {approval_flags(made)} {shlex.join(reach)}"
+    command = f"kfix runbook apply --plan {shlex.quote(str(output))} {flags(made)} {shlex.join(reach)}"
     out.people.print(f"  {command.rstrip()}", soft_wrap=True, highlight=False)
 
 
 def _show_differences(older: Plan, made: Plan, out: Out) -> None:
-    rows = plan_differences(older, made)
+    rows = differences(older, made)
     out.people.print()
     out.people.print(f"compared with plan {older.short_id} of {older.created.by}:")
     print_differences(rows, out.people)
@@ -210,7 +172,7 @@ def _show_differences(older: Plan, made: Plan, out: Out) -> None:
 
 
 def _write_moves(made: Plan, path: Path, out: Out) -> None:
-    count = write_moves(made, path)
+    count = planfile.write_moves(made, path)
     text = f"{several(count, 'move')} written to {path}; to carry out without kfix, its guards and its throttles:"
     out.people.print(text)
     file = shlex.quote(str(path))
@@ -262,7 +224,7 @@ def apply(
             )
         if is_given(ctx, "debounce") or is_given(ctx, "transaction_grace"):
             raise UsageError("--plan excludes --debounce and --transaction-grace: the plan contains them")
-        _apply_plan(app, access, read_plan(plan_file), approval, (policy, runbooks), out)
+        _apply_plan(app, access, planfile.read(plan_file), approval, (policy, runbooks), out)
         return
     if name is None:
         raise UsageError("name a runbook, or give --plan FILE", hint="kfix runbook list")
@@ -274,27 +236,54 @@ def apply(
             hint=f"{first}, review it, then kfix runbook apply --plan plan.json{access.at}",
         )
     options = _options(debounce, transaction_grace, access, out)
-    asked = _asked(app, name, runbooks, finding, param, (json_in, offsets), policy, options)
-    found, diagnosis, snapshot = _matched(app, access, asked, options, out)
-    just_now = just_diagnosed(app, diagnosis)
-    keys = ", ".join(f.key for f in found.findings)
+    asked = read_request(
+        Site(app.environ),
+        name,
+        runbooks,
+        finding=finding,
+        params=pairs(param),
+        moves_file=json_in,
+        offsets_file=offsets,
+        policy=policy,
+        judged=options.times,
+    )
+    _apply_each(app, access, asked, options, approval, runbooks, out)
+
+
+def _apply_each(
+    app: App,
+    access: Access,
+    asked: HealRequest,
+    options: DiagnoseOptions,
+    approval: Approval,
+    runbooks: Path | None,
+    out: Out,
+) -> None:
+    """Plans and carries out what the request applies to, one finding after the other."""
+    found, snapshot, just_now = session.diagnosed_for(app, access, asked, options, out.warn)
+    if isinstance(found, Nothing):
+        out.nothing(found)
+        return
+    keys = ", ".join(f.key for f in found)
     changed: list[str] = []
-    for number, one in enumerate(found.findings, 1):
-        if len(found.findings) > 1:
-            out.people.print(f"{number} of {len(found.findings)} findings, one after the other: {keys}")
+    for number, one in enumerate(found, 1):
+        if len(found) > 1:
+            out.people.print(f"{number} of {len(found)} findings, one after the other: {keys}")
         with after(changed):
             # Changes made for the previous finding are not in the first snapshot.
             seen = app.clusters.snapshot(access, SnapshotOptions()) if changed else snapshot
-            with healing(app, access, seen) as session:
-                made = _plan_or_reasons(*session.plan(asked, one, seen), out)
-                if made is not None:
-                    attendance = out.attendance(made, app.human)
-                    out.show_before_gates(made, attendance.human, apart=step)
-                    result = session.carry_out(made, approval, asked.policy, attendance, just_now, runbooks)
-                    out.close(made, result, access)
-                    changed += result.changed
-            if made is not None and finding is not None and result.changed:
-                out.left(made, left_by(app, access, made), access)
+            with session.healing(app, access, asked.policy, seen) as cluster:
+                made = cluster.plan(asked, one, seen, out.warn)
+                if isinstance(made, Nothing):
+                    out.nothing(made)
+                    continue
+                attendance = out.attendance(made, app.human)
+                out.show_before_gates(made, attendance.human, apart=approval.step_by_step)
+                result = cluster.carry_out(made, approval, attendance, just_now, runbooks)
+            out.close(made, result, access)
+            changed += result.changed
+            if asked.finding is not None:
+                out.left(app, made, result, access)
 
 
 def _apply_plan(
@@ -305,17 +294,21 @@ def _apply_plan(
     A wrong approval or a policy violation is refused before the cluster is contacted.
     """
     policy, runbooks = files
-    rules = Site(app.environ).policy(policy)
-    rules.refuse(given)
-    approval.to(given)
-    access = for_plan(access, given)
-    with healing(app, access) as session:
-        attendance = out.attendance(given, app.human)
-        out.show_before_gates(given, attendance.human, apart=approval.step_by_step)
-        result = session.carry_out(given, approval, rules, attendance, runbooks=runbooks)
-        out.close(given, result, access)
-    if result.changed and not given.undoes:
-        out.left(given, left_by(app, access, given), access)
+    attendance = out.attendance(given, app.human)
+    result = session.carry_out(
+        given,
+        access,
+        approval=approval,
+        policy=policy,
+        runbooks=runbooks,
+        human=attendance.human,
+        listener=attendance.listener,
+        opened=lambda: out.show_before_gates(given, attendance.human, apart=approval.step_by_step),
+        app=app,
+    )
+    access = session.for_plan(access, given)
+    out.close(given, result, access)
+    out.left(app, given, result, access)
 
 
 def countersign(
@@ -327,11 +320,11 @@ def countersign(
     """Sign a plan as the second person; the file is passed to apply --countersign."""
     why = a_reason(reason)
     out = Out.of(json_output)
-    given = read_plan(plan_file)
+    given = planfile.read(plan_file)
     out.show(given)
-    signed = countersign_plan(given, output, why)
+    signed = sign(given, output, why, time.time())
     out.people.print(f"signed by {signed['by']}: {output}; to apply plan {given.short_id}:", soft_wrap=True)
-    approving = approval_flags(given).removesuffix("--countersign FILE").rstrip()
+    approving = flags(given).removesuffix("--countersign FILE").rstrip()
     signature = shlex.join(["--countersign", str(output)])
     command = f"kfix runbook apply --plan {shlex.quote(str(plan_file))} {approving} {signature}"
     out.people.print(f"  {command}", soft_wrap=True)

@@ -20,14 +20,12 @@ from kfix.front.terminal import say, say_document, say_json
 from kfix.front.text import a_reason
 from kfix.heal.cli.plan import write
 from kfix.heal.cli.screen import Out
+from kfix.heal.journal.runs import summaries, summary
+from kfix.heal.plan.planfile import to_json
 from kfix.heal.report.history import print_records, print_runs
 from kfix.heal.report.run import aborted
-from kfix.heal.session.plans import plan_json
-from kfix.heal.session.runs import all_runs, one_run, rethrottle, runs_folder
-from kfix.heal.session.session import Approval, for_plan, healing, left_by
+from kfix.heal.session.session import Approval, for_plan, healing, rethrottle
 from kfix.heal.session.site import Site
-
-# `kfix runbook resume`, `abort`, `rollback`, `throttle`, `verify`: commands on an existing run.
 
 
 @reaches
@@ -57,12 +55,10 @@ def resume(
     rules.refuse(plan)
     approval.to(plan)
     access = for_plan(access, plan)
-    with healing(app, access) as session:
-        person = out.attendance(plan, app.human)
-        result = session.resume(found, tuple(did or ()), approval, rules, person)
-        out.close(plan, result, access)
-    if result.changed and not plan.undoes:
-        out.left(plan, left_by(app, access, plan), access)
+    with healing(app, access, rules) as session:
+        result = session.resume(found, tuple(did or ()), approval, out.attendance(plan, app.human))
+    out.close(plan, result, access)
+    out.left(app, plan, result, access)
 
 
 @reaches
@@ -107,17 +103,17 @@ def rollback(
     site = Site(app.environ)
     found, rules = site.store().find(run), site.policy(policy)
     out = Out.of(json_output)
-    with healing(app, for_plan(access, found.plan())) as session:
-        undo = session.plan_rollback(found, rules, everything=everything)
+    with healing(app, for_plan(access, found.plan()), rules) as session:
+        undo = session.plan_rollback(found, everything=everything)
         if output is not None:
             out.show(undo)
             write(undo, output, access, out)
             if json_output:
-                say_document(plan_json(undo))
+                say_document(to_json(undo))
             return
         attendance = out.attendance(undo, app.human)
         out.show_before_gates(undo, attendance.human, apart=step)
-        out.close(undo, session.carry_out(undo, Approval(step_by_step=step), rules, attendance), access)
+        out.close(undo, session.carry_out(undo, Approval(step_by_step=step), attendance), access)
 
 
 def throttle(
@@ -165,9 +161,6 @@ def verify(
         say(f"still pending: {call}: {answer.observed}; expected: {answer.wanted}", err=json_output)
 
 
-# `kfix runbook history`: the runs on this host, read from the journals.
-
-
 def history(
     ctx: typer.Context,
     run: Annotated[
@@ -183,24 +176,25 @@ def history(
     if run is not None:
         _one(site, run, json_output)
         return
-    found = all_runs(site)
+    found = tuple(summaries(site.store()))
     if json_output:
         for one in found:
             say_json(asdict(one), ascii_only=False)
     elif found:
         print_runs(found, console_on(sys.stdout))
     else:
-        say(f"no runs yet under {runs_folder(site)}")
+        say(f"no runs yet under {site.store().runs_dir}")
 
 
 def _one(site: Site, text: str, json_output: bool) -> None:
-    directory, journal, about = one_run(site, text)
+    found = site.store().find(text)
+    journal = found.journal()
     if json_output:
         for record in journal.records:
             say_json(record, ascii_only=False)
     else:
         print_records(journal.records, console_on(sys.stdout))
-    for note in about.notes:
+    for note in summary(found).notes:
         say(f"kfix: {note}", err=True)
     if journal.broken:
-        raise RefusedError(f"{directory.id}: the journal cannot be trusted after that line")
+        raise RefusedError(f"{found.id}: the journal cannot be trusted after that line")

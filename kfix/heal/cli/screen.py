@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from kfix.core.access import Access
+from kfix.core.application import App
 from kfix.core.errors import KfixError, NotProvedError, RollbackFailedError, RolledBackError, StoppedError
 from kfix.core.harmless import lines
 from kfix.core.ports import Human
@@ -19,11 +20,12 @@ from kfix.heal.execution.context import RunResult
 from kfix.heal.gate.gates import opens_with_the_plan
 from kfix.heal.gate.prompt import plan_page
 from kfix.heal.model.plan import Plan
+from kfix.heal.plan.steps import explain
 from kfix.heal.report.keyboard import Terminal
 from kfix.heal.report.plan import print_plan
 from kfix.heal.report.run import NdjsonReporter, RunReporter, closing
-from kfix.heal.session.plans import steps_of
-from kfix.heal.session.session import Attendance
+from kfix.heal.session.request import Nothing
+from kfix.heal.session.session import Attendance, left_by
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,15 @@ class Out:
         listener = NdjsonReporter(sys.stdout) if self.json else RunReporter(plan, self.people)
         return Attendance(human or Terminal(self.people), listener)
 
-    def warn(self, lines: Iterable[str]) -> None:
-        for line in lines:
-            self.people.print(styled(f"warning: {line}", "yellow"), soft_wrap=True)
+    def warn(self, text: str) -> None:
+        self.people.print(styled(f"warning: {text}", "yellow"), soft_wrap=True)
+
+    def nothing(self, reasons: Nothing) -> None:
+        for line in reasons.lines:
+            self.people.print(line)
 
     def show(self, plan: Plan) -> None:
-        print_plan(plan, steps_of(plan), self.people)
+        print_plan(plan, explain(plan), self.people)
 
     def show_before_gates(self, plan: Plan, person: Human, *, apart: bool) -> None:
         """Shows a plan that is about to be carried out: as one page to a person, unless the first gate shows that."""
@@ -69,8 +74,11 @@ class Out:
         self.people.print()
         self.people.print(words, soft_wrap=True)
 
-    def left(self, plan: Plan, keys: tuple[str, ...] | None, access: Access) -> None:
-        """Prints what is left to heal after a plan of one finding."""
+    def left(self, app: App, plan: Plan, result: RunResult, access: Access) -> None:
+        """Prints what is left to heal after a plan of one finding that changed something."""
+        if not result.changed or plan.undoes:
+            return
+        keys = left_by(app, access, plan)
         if keys is None:
             self.people.print(
                 styled("whether more findings of this kind are left was not read: kfix diagnose", "yellow")

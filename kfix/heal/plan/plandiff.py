@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kfix.core.args import Args
@@ -19,15 +18,8 @@ _NAMES = frozenset({"plan_id", "created", "expires_at"})
 _IN_WORDS = frozenset({"facts", "steps", "goal", "preconditions", "invariants", "standing", "skipped_at_plan"})
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    what: str
-    was: str
-    is_: str
-
-
-def differences(old: Plan, new: Plan) -> tuple[Difference, ...]:
-    """Returns the differences in the order of the new plan, then those only in the old one.
+def differences(old: Plan, new: Plan) -> tuple[tuple[str, str, str], ...]:
+    """Returns (what, as it was, as it is) in the order of the new plan, then those only in the old one.
 
     Raises UsageError if the plans are for different runbooks or findings.
     """
@@ -36,8 +28,8 @@ def differences(old: Plan, new: Plan) -> tuple[Difference, ...]:
         raise UsageError(f"plan {old.short_id} is {subjects[0]}, this plan is {subjects[1]}: they cannot be compared")
     was, is_ = dict(_flat(old)), dict(_flat(new))
     keys = [*is_, *(key for key in was if key not in is_)]
-    found = (Difference(key, was.get(key, ABSENT), is_.get(key, ABSENT)) for key in keys)
-    return tuple(d for d in found if d.was != d.is_ and _told_by_itself(d.what, was, is_))
+    found = ((key, was.get(key, ABSENT), is_.get(key, ABSENT)) for key in keys)
+    return tuple(row for row in found if row[1] != row[2] and _told_by_itself(row[0], was, is_))
 
 
 def _told_by_itself(what: str, was: Mapping[str, str], is_: Mapping[str, str]) -> bool:

@@ -28,6 +28,7 @@ from kfix.core.private import new_private
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.model.plan import SCHEMA, CheckCall, Gate, Plan, PlannedStep
+from kfix.heal.placement.reassignment_json import render
 from kfix.heal.plan.fidelity import over_limits
 from kfix.heal.plan.steps import partition_counts
 from kfix.heal.probes.registry import ALL as PROBES
@@ -149,23 +150,37 @@ def to_json(plan: Plan) -> str:
 
 def write(plan: Plan, path: Path) -> None:
     """Writes a plan to a new file. Raises UsageError if the file exists or cannot be written."""
+    _write_new(path, to_json(plan), "the plan", "--output-file")
+
+
+def write_moves(plan: Plan, path: Path) -> int:
+    """Writes the plan's moves for kafka-reassign-partitions to a new file and returns their number.
+
+    Raises UsageError if the plan moves no replica, or the file exists or cannot be written.
+    """
+    moves = [(s.args.tp(), s.args.brokers("replicas")) for s in plan.steps if s.action == "reassign.move"]
+    if not moves:
+        raise UsageError(f"plan {plan.short_id} moves no replica: there is nothing to write to {path}")
+    _write_new(path, render(moves), "the moves", "--json-out")
+    return len(moves)
+
+
+def _write_new(path: Path, text: str, what: str, option: str) -> None:
     try:
         handle = new_private(path)
     except FileExistsError as error:
-        raise UsageError(
-            f"{path} exists and is not overwritten", hint="name another file with --output-file"
-        ) from error
+        raise UsageError(f"{path} exists and is not overwritten", hint=f"name another file with {option}") from error
     except OSError as error:
-        raise UsageError(f"{path}: cannot write the plan: {error.strerror}") from error
+        raise UsageError(f"{path}: cannot write {what}: {error.strerror}") from error
     try:
         # A lone surrogate, as in a file name that is not UTF-8, is written as a JSON escape.
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(to_json(plan))
+            file.write(text)
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
         path.unlink(missing_ok=True)
-        raise UsageError(f"{path}: cannot write the plan: {error.strerror}; the file was removed") from error
+        raise UsageError(f"{path}: cannot write {what}: {error.strerror}; the file was removed") from error
 
 
 def read(path: Path) -> Plan:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,16 +23,13 @@ if TYPE_CHECKING:
 # Parses the parameters of a runbook, as given on the command line.
 
 
-def parse_params(runbook: Runbook, assignments: Iterable[str]) -> Args:
+def parse_params(runbook: Runbook, given: Mapping[str, str]) -> Args:
     """Returns the given parameters over the defaults.
 
     Raises UsageError for an unknown or missing parameter, and for a value of the wrong type or out of bounds.
     """
     found = runbook.defaults
-    for text in assignments:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise UsageError(f"--param {text!r} is not NAME=VALUE")
+    for name, value in given.items():
         if name not in runbook.params:
             what = unknown("parameter", name, runbook.params) if runbook.params else "it has no parameters"
             raise UsageError(f"{runbook.id}: {what}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,6 +43,8 @@ _SHOWN = 5
 _GIVEN = "given"
 
 Moves = tuple[tuple[TopicPartition, tuple[int, ...]], ...]
+#: Receives what a person should know before they approve a plan.
+Warn = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +66,8 @@ class HealRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
-    """The findings that a runbook applies to, one plan each. `nothing` states why there is none."""
-
-    findings: tuple[Finding, ...]
-    warnings: tuple[str, ...] = ()
-    nothing: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Nothing:
-    """There is nothing to do for a finding: it is healthy already. `lines` show what was read."""
+    """There is nothing to do. `lines` show why, and what was read."""
 
     lines: tuple[str, ...]
 
@@ -85,13 +78,13 @@ def read_request(
     runbooks: Path | None = None,
     *,
     finding: str | None = None,
-    params: Sequence[str] = (),
+    params: Mapping[str, str],
     moves_file: Path | None = None,
     offsets_file: Path | None = None,
     policy: Path | None = None,
     judged: DiagnosisTimes = TIMING,
 ) -> HealRequest:
-    """Reads and checks runbook, parameters and files before the cluster is read. `params` are NAME=VALUE.
+    """Reads and checks runbook, parameters and files before the cluster is read.
 
     Raises UsageError for an unknown runbook or parameter, and for an invalid file.
     """
@@ -116,16 +109,15 @@ def read_request(
     return HealRequest(runbook, args, rules, topic, finding, moves, moves_file, saved, judged)
 
 
-def _params(runbook: Runbook, given: Sequence[str]) -> tuple[Args, str]:
+def _params(runbook: Runbook, given: Mapping[str, str]) -> tuple[Args, str]:
     """Returns parameters and topic. The topic is optional if a finding may name it."""
-    for text in given:
-        utf8("--param", text)
-    named = any(text.partition("=")[0] == TOPIC for text in given)
-    if runbook.request == TOPIC and not named:
+    for name, value in given.items():
+        utf8("--param", f"{name}={value}")
+    if runbook.request == TOPIC and TOPIC not in given:
         findable = bool(runbook.codes) and runbook.params[TOPIC].default is None
         rest = {name: p for name, p in runbook.params.items() if name != TOPIC or not findable}
-        return parse_params(runbook.model_copy(update={"params": rest}), list(given)), ""
-    params = parse_params(runbook, list(given))
+        return parse_params(runbook.model_copy(update={"params": rest}), given), ""
+    params = parse_params(runbook, given)
     return params, str(params[TOPIC]) if runbook.request == TOPIC else ""
 
 
@@ -140,7 +132,7 @@ def _moves(path: Path) -> Moves:
     return found
 
 
-def match(asked: HealRequest, diagnosis: Diagnosis, snapshot: Snapshot) -> Matched:
+def match(asked: HealRequest, diagnosis: Diagnosis, snapshot: Snapshot, warn: Warn) -> tuple[Finding, ...] | Nothing:
     """Returns the findings that the runbook applies to or, without any, the stand-in finding of a request.
 
     Raises RefusedError while the network is cut or two clusters were given, and UnreachableError if nothing was found
@@ -158,41 +150,38 @@ def match(asked: HealRequest, diagnosis: Diagnosis, snapshot: Snapshot) -> Match
         )
     found = matching.findings_for(runbook, diagnosis, asked.finding, asked.topic)
     if found:
-        return Matched(matching.in_plans(found, runbook) if asked.finding is None else found)
+        return matching.in_plans(found, runbook) if asked.finding is None else found
     if runbook.request:
         topic = asked.topic or str(asked.params.get(matching.TOPIC, ""))
         user = str(whoami()["user"])
-        return Matched((matching.request(runbook, topic, snapshot, user),), _warnings(diagnosis, at))
+        finding = matching.request(runbook, topic, snapshot, user)
+        _warn_of_others(diagnosis, at, warn)
+        return (finding,)
     if diagnosis.could_not_read:
         unread = "; ".join(diagnosis.could_not_read)
         raise UnreachableError(f"no finding for {runbook.id}, but the diagnosis is incomplete: could not read {unread}")
     read = ", ".join(several(diagnosis.looked_at.get(f"{noun}s", 0), noun) for noun in ("broker", "partition", "group"))
-    nothing = f"nothing to do: no {' or '.join(runbook.codes)} on {diagnosis.cluster}; read {read}"
-    return Matched((), nothing=nothing)
+    return Nothing((f"nothing to do: no {' or '.join(runbook.codes)} on {diagnosis.cluster}; read {read}",))
 
 
-def _warnings(diagnosis: Diagnosis, at: str) -> tuple[str, ...]:
-    """Returns critical findings and unread sources, which an operator should know before a change on request.
+def _warn_of_others(diagnosis: Diagnosis, at: str, warn: Warn) -> None:
+    """Warns of critical findings and unread sources, which an operator should know before a change on request.
 
     `at` ends the command that names the others.
     """
     critical = [f for f in diagnosis.walk() if f.severity is Severity.CRITICAL]
-    lines = [f"{f.key}: {f.summary}" for f in critical[:_SHOWN]]
-    lines += (
-        [f"and {several(len(critical) - _SHOWN, 'more critical finding')}: kfix diagnose{at}"]
-        if len(critical) > _SHOWN
-        else []
-    )
-    return (*lines, *(f"could not read {source}" for source in diagnosis.could_not_read))
+    for finding in critical[:_SHOWN]:
+        warn(f"{finding.key}: {finding.summary}")
+    if len(critical) > _SHOWN:
+        warn(f"and {several(len(critical) - _SHOWN, 'more critical finding')}: kfix diagnose{at}")
+    for source in diagnosis.could_not_read:
+        warn(f"could not read {source}")
 
 
 def plan_for(
-    asked: HealRequest, finding: Finding, snapshot: Snapshot, reader: ClusterReader, now: float
-) -> tuple[Plan | Nothing, tuple[str, ...]]:
-    """Returns the plan, or `Nothing` if the finding is healthy already; and warnings about moves from a file.
-
-    Raises as `make_plan` does.
-    """
+    asked: HealRequest, finding: Finding, snapshot: Snapshot, reader: ClusterReader, now: float, warn: Warn
+) -> Plan | Nothing:
+    """Returns the plan, or `Nothing` if the finding is healthy already. Raises as `make_plan` does."""
     params, topics = asked.params, topics_of(finding)
     if asked.runbook.request == TOPIC and not asked.topic and len(topics) == 1:
         params = params.with_(topic=next(iter(topics)))
@@ -209,12 +198,14 @@ def plan_for(
         policy=asked.policy,
         judged=asked.judged,
     )
-    if isinstance(made, AlreadyMet):
-        why = f": {made.why}" if made.why else ""
-        head = f"nothing to do: {finding.key} is already healthy{why}"
-        read = some([f"{call}: {answer.observed}" for call, answer in made.answers], _CHECKS_SHOWN)
-        return Nothing((head, f"  read: {read}")), warnings
-    return made, warnings
+    for text in warnings:
+        warn(text)
+    if not isinstance(made, AlreadyMet):
+        return made
+    why = f": {made.why}" if made.why else ""
+    head = f"nothing to do: {finding.key} is already healthy{why}"
+    read = some([f"{call}: {answer.observed}" for call, answer in made.answers], _CHECKS_SHOWN)
+    return Nothing((head, f"  read: {read}"))
 
 
 def _judged(asked: HealRequest, snapshot: Snapshot, reader: ClusterReader) -> tuple[str, ...]:

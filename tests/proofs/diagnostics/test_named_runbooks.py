@@ -12,6 +12,7 @@ from kfix.core.criteria import Criteria
 from kfix.core.diagnosis.finding import ChangeKind, Finding, Remedy
 from kfix.core.errors import RefusedError
 from kfix.core.snapshot.snapshot import Snapshot
+from kfix.heal.cli.plan import pairs
 from kfix.heal.memory.incidents import ALL, PreparedIncident, requested
 from kfix.heal.memory.incidents.partitions import ORDERS
 from kfix.heal.memory.kraft import MemoryKraftCluster
@@ -59,7 +60,7 @@ def refusal(finding: Finding, remedy: Remedy, incident: PreparedIncident, snapsh
     """Returns why the runbook refuses the cluster; "" where it makes a plan."""
     words = shlex.split(remedy.command)
     book = load(remedy.runbook, None)
-    params = parse_params(book, [words[n + 1] for n, word in enumerate(words) if word == "-p"])
+    params = parse_params(book, pairs([words[n + 1] for n, word in enumerate(words) if word == "-p"]))
     chosen = finding if finding.code in book.codes else request(book, str(params.get(TOPIC, "")), snapshot, "a test")
     created = Created(incident.cluster.clock.now(), "tests", "tests", __version__)
     try:

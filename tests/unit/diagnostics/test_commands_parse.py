@@ -13,6 +13,7 @@ import typer
 from kfix.core.criteria import Criteria
 from kfix.core.diagnosis.finding import Finding
 from kfix.core.errors import KfixError
+from kfix.heal.cli.plan import pairs
 from kfix.heal.runbook.catalogue import load
 from kfix.heal.session.request import _params
 from kfix.shell.app import app
@@ -49,7 +50,7 @@ def wrong(text: str) -> str:
         try:
             runbook = load(str(params["name"]), None)
             if not runbook.codes and params.get("finding") is None:
-                _params(runbook, list(params.get("param") or ()))  # type: ignore[call-overload]
+                _params(runbook, pairs(list(params.get("param") or ())))  # type: ignore[call-overload]
         except KfixError as problem:
             return f"{text}: {problem}"
     return f"{text}: ends in punctuation" if text[-1] in ".,;:" else ""

@@ -79,7 +79,7 @@ def test_a_plan_of_another_kfix_is_shown_and_marked_as_one(
     wired: FakeWiring, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, _ = plan_file(tmp_path, STUCK)
-    monkeypatch.setattr("kfix.heal.session.plans.__version__", "9.9.9")
+    monkeypatch.setattr("kfix.heal.cli.pages.__version__", "9.9.9")
     assert "this is kfix 9.9.9, which will refuse it" in kfix("show", str(path)).stdout
 
 
