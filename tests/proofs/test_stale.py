@@ -24,7 +24,6 @@ from kfix.heal.model.facts import (
     about_cluster,
     about_config,
     about_effective,
-    about_processes,
     about_registration,
     show_value,
     split_key,
@@ -57,11 +56,11 @@ def widened(plan: Plan, stage: Stage) -> Plan:
     dead = min(b.id for b in stage.cluster.brokers.values() if not b.alive)
     topic = (ResourceKind.TOPIC, tp.topic, "min.insync.replicas")
     # Without a leader, the log is not read.
-    asked = [name for name in PARTITION_FACTS if name != "load_conflicts"]
+    asked = [name for name in PARTITION_FACTS if name not in {"load_conflicts", "hanging"}]
     keys = (*about(tp, *asked), *about_cluster(*CLUSTER_FACTS), *about_brokers(dead))
     keys += (*about_config(*topic), *about_effective(*topic))
     if isinstance(stage.cluster, MemoryKraftCluster):
-        keys += (*about_registration(dead), *about_processes(dead))
+        keys += (*about_registration(dead), *about_brokers(dead, name="runs"))
     have = {fact.key for fact in plan.facts}
     more = read_facts(stage.cluster, [key for key in keys if key not in have])
     steps = tuple(replace(s, pre=(*s.pre, *more)) for s in plan.steps)

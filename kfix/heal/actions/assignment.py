@@ -37,6 +37,7 @@ class ReassignNoop(Electing):
     name = "reassign.noop"
     summary = "reassign a partition to its own replicas; elects a live ISR member and can elect no other"
     frozen: ClassVar[Kinds] = {"replicas": ArgKind.BROKERS}
+    irreversible = "none needed: the replica list stays as it is, no replica and no record moves"
 
     def freeze(self, args: Args, read: ReadFact) -> Args:
         (mode,) = about_cluster("mode")
@@ -60,9 +61,6 @@ class ReassignNoop(Electing):
             + "   # refused while one of these brokers is dead; then only the admin API does it, as kfix does",
             estimate=ONE_ELECTION,
         )
-
-    def inverse(self, _args: Args) -> Inverse:
-        return Inverse(False, "none needed: the replica list stays as it is, no replica and no record moves")
 
     def apply(self, args: Args, changer: ClusterChanger) -> ChangeResult:
         return changer.reassign(args.tp(), args.brokers("replicas"))

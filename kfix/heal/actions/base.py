@@ -17,6 +17,7 @@ from enum import StrEnum
 from typing import ClassVar, NoReturn
 
 from kfix.core.args import ABSENT, ArgKind, Args
+from kfix.core.errors import UnreachableError
 from kfix.core.ports import ClusterChanger, ClusterReader
 from kfix.core.snapshot.reading import ChangeResult, ResourceKind
 from kfix.core.snapshot.snapshot import TopicPartition
@@ -89,15 +90,17 @@ class Action(ABC):
     optional: ClassVar[Kinds] = {}
     frozen: ClassVar[Kinds] = {}
     changes: ClassVar[bool] = True
+    #: What takes the change back, or why nothing does, if it has no `inverse` of its own.
+    irreversible: ClassVar[str]
 
     @property
     def kinds(self) -> Kinds:
         """Every argument of a planned step, literal by then."""
         return {**self.params, **self.optional, **self.frozen}
 
-    def reads(self, _args: Args) -> Names:
-        """Returns the facts that the change rests on."""
-        return ()
+    def reads(self, args: Args) -> Names:
+        """Returns the facts that the change rests on: those that it moves, unless an action has others."""
+        return self.writes(args)
 
     def writes(self, _args: Args) -> Names:
         """Returns the facts that the change moves."""
@@ -110,16 +113,23 @@ class Action(ABC):
     @abstractmethod
     def preview(self, args: Args) -> Preview: ...
 
-    @abstractmethod
-    def inverse(self, args: Args) -> Inverse: ...
+    def inverse(self, _args: Args) -> Inverse:
+        return Inverse(False, self.irreversible)
 
     @abstractmethod
     def apply(self, args: Args, changer: ClusterChanger) -> ChangeResult:
         """Makes the change, with one call."""
 
-    @abstractmethod
     def probe(self, args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
-        """Returns how far the change got since the facts in `before` were read."""
+        """Returns how far the change got since the facts in `before` were read; UNKNOWN if nothing answers."""
+        try:
+            return self.status(args, before, reader)
+        except UnreachableError:
+            return ActionStatus.UNKNOWN
+
+    @abstractmethod
+    def status(self, args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
+        """As `probe`. Raises UnreachableError if a source does not answer."""
 
     def joined(self, _one: Args, _other: Args) -> Args | None:
         """Returns the arguments of one step for both, if a person does the same for both; else None."""
@@ -162,15 +172,13 @@ class Idle(Action):
     risk = Risk.NOTHING
     gate_floor = Gate.STEP
     changes = False
-
-    def inverse(self, _args: Args) -> Inverse:
-        return Inverse(False, "none needed: kfix changes nothing")
+    irreversible = "none needed: kfix changes nothing"
 
     def apply(self, _args: Args, _changer: ClusterChanger) -> NoReturn:
         """Raises TypeError: calling it is a mistake in kfix."""
         raise TypeError("this action changes nothing and must not be carried out")
 
-    def probe(self, _args: Args, _before: Mapping[str, Fact], _reader: ClusterReader) -> ActionStatus:
+    def status(self, _args: Args, _before: Mapping[str, Fact], _reader: ClusterReader) -> ActionStatus:
         """Only the person who does it knows the progress; the step's checks show the result."""
         return ActionStatus.UNKNOWN
 

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from kfix.core.args import ArgKind, Args
-from kfix.core.errors import RefusedError, UnreachableError
+from kfix.core.errors import RefusedError
 from kfix.core.ports import ClusterChanger, ClusterReader
 from kfix.core.snapshot.reading import ChangeResult, RegisteredAs
 from kfix.core.wording import several
-from kfix.heal.actions.base import Action, ActionStatus, Checks, Inverse, Kinds, Names, NotApplicable, Preview
+from kfix.heal.actions.base import Action, ActionStatus, Checks, Kinds, Names, NotApplicable, Preview
 from kfix.heal.model.facts import Fact, ReadFact, about_registration, count
 from kfix.heal.model.plan import CheckCall, Estimate, Gate, Risk
 from kfix.heal.probes.brokers import hidden_replicas
@@ -29,6 +29,7 @@ class BrokerUnregister(Action):
     risk = Risk.ONE_BROKER
     gate_floor = Gate.STEP
     params: ClassVar[Kinds] = {"broker": ArgKind.BROKER, "dead_for": ArgKind.DURATION}
+    irreversible = "none: the broker registers again by itself if it is ever started"
 
     def freeze(self, args: Args, read: ReadFact) -> Args:
         broker = args.number("broker")
@@ -65,12 +66,6 @@ class BrokerUnregister(Action):
             estimate=Estimate(seconds=_SECONDS, max_loss="none: nothing is assigned to it"),
         )
 
-    def inverse(self, _args: Args) -> Inverse:
-        return Inverse(False, "none: the broker registers again by itself if it is ever started")
-
-    def reads(self, args: Args) -> Names:
-        return self.writes(args)
-
     def writes(self, args: Args) -> Names:
         return about_registration(args.number("broker"))
 
@@ -83,12 +78,9 @@ class BrokerUnregister(Action):
     def apply(self, args: Args, changer: ClusterChanger) -> ChangeResult:
         return changer.unregister_broker(args.number("broker"))
 
-    def probe(self, args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
+    def status(self, args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
         """A controller that was frozen may still carry out a request that was sent; a second one does no harm then."""
-        try:
-            state = reader.registration(args.number("broker")).state
-        except UnreachableError:
-            return ActionStatus.UNKNOWN
+        state = reader.registration(args.number("broker")).state
         if state is RegisteredAs.ABSENT:
             return ActionStatus.DONE
         return ActionStatus.NOT_STARTED if state is RegisteredAs.FENCED else ActionStatus.UNKNOWN

@@ -63,9 +63,6 @@ class CompactionHasten(Configuring):
         back = Args({"topic": args.text("topic"), **dict(zip(COMPACTION, self.before(args), strict=True))})
         return Inverse(True, "restore the previous settings", Undo("compaction.restore", back))
 
-    def reads(self, args: Args) -> Names:
-        return self.writes(args)
-
     def writes(self, args: Args) -> Names:
         return about_config(ResourceKind.TOPIC, args.text("topic"), *COMPACTION.values())
 
@@ -86,6 +83,7 @@ class CompactionRestore(Configuring):
     summary = "restore the settings of compaction of a topic exactly as they were"
     gate_floor = Gate.AUTO
     params: ClassVar[Kinds] = {**TOPIC, **VALUES}
+    irreversible = "none needed: it takes back settings of this plan"
 
     def resource(self, args: Args) -> Resource:
         return ResourceKind.TOPIC, args.text("topic")
@@ -106,18 +104,12 @@ class CompactionRestore(Configuring):
     def estimate(self, _args: Args) -> Estimate:
         return Estimate(max_loss="none: it deletes no record")
 
-    def inverse(self, _args: Args) -> Inverse:
-        return Inverse(False, "none needed: it takes back settings of this plan")
-
-    def reads(self, args: Args) -> Names:
-        return self.writes(args)
-
     def writes(self, args: Args) -> Names:
         return about_config(ResourceKind.TOPIC, args.text("topic"), *COMPACTION.values())
 
     def proves(self, args: Args) -> Checks:
         return (CheckCall("compaction_is", args.only("topic", *COMPACTION)),)
 
-    def probe(self, args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
+    def status(self, args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
         was = tuple(text_of(before[key]) for key in self.reads(args) if key in before)
         return self.progress(args, was, reader)

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from kfix.core.args import ABSENT, ArgKind, Args
 from kfix.core.derive.elections import UNCLEAN
-from kfix.core.errors import RefusedError, UnreachableError
+from kfix.core.errors import RefusedError
 from kfix.core.numbers import whole_number
 from kfix.core.ports import ClusterChanger, ClusterReader
 from kfix.core.snapshot.reading import ChangeResult, ResourceKind
@@ -81,15 +81,12 @@ class Configuring(Action):
         values = {key: None if value == ABSENT else value for key, value in self.wanted(args).items()}
         return changer.alter_configs(kind, name, values)
 
-    def probe(self, args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
+    def status(self, args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
         return self.progress(args, self.before(args), reader)
 
     def progress(self, args: Args, before: Values, reader: ClusterReader) -> ActionStatus:
         wanted = self.wanted(args)
-        try:
-            now = own_texts(reader, *self.resource(args), tuple(wanted))
-        except UnreachableError:
-            return ActionStatus.UNKNOWN
+        now = own_texts(reader, *self.resource(args), tuple(wanted))
         if now == tuple(wanted.values()):
             return ActionStatus.DONE
         return ActionStatus.NOT_STARTED if now == before else ActionStatus.UNKNOWN
@@ -122,9 +119,6 @@ class Throttling(Configuring):
 
     def estimate(self, _args: Args) -> Estimate:
         return Estimate(max_loss="none: a throttle affects no record")
-
-    def reads(self, args: Args) -> Names:
-        return self.writes(args)
 
     def writes(self, args: Args) -> Names:
         return throttle_facts(self.resource(args))
@@ -233,9 +227,6 @@ class ConfigSet(Configuring):
         back = args.with_(value=before, expect=ANYTHING, before=value, effective=value)
         text = f"remove {key} again" if before == ABSENT else f"set {key} back to {before}"
         return Inverse(True, text, Undo("config.set", back))
-
-    def reads(self, args: Args) -> Names:
-        return self.writes(args)
 
     def writes(self, args: Args) -> Names:
         kind, name = resource_of(args)

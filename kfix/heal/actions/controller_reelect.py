@@ -12,10 +12,9 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from kfix.core.args import ArgKind, Args
-from kfix.core.errors import UnreachableError
 from kfix.core.ports import ClusterChanger, ClusterReader
 from kfix.core.snapshot.reading import ChangeResult
-from kfix.heal.actions.base import Action, ActionStatus, Checks, Inverse, Kinds, Names, NotApplicable, Preview
+from kfix.heal.actions.base import Action, ActionStatus, Checks, Kinds, Names, NotApplicable, Preview
 from kfix.heal.model.facts import Fact, ReadFact, about_cluster
 from kfix.heal.model.plan import CheckCall, Estimate, Gate, Risk
 
@@ -32,6 +31,7 @@ class ControllerReelect(Action):
         "epoch": ArgKind.INT,
         "epoch_version": ArgKind.INT,
     }
+    irreversible = "none: the new controller stays; any live broker can be the controller"
 
     def reads(self, _args: Args) -> Names:
         return about_cluster("controller", "controller_epoch", "controller_epoch_version", "migrating")
@@ -60,17 +60,11 @@ class ControllerReelect(Action):
             estimate=Estimate(seconds=5.0, max_loss=_MAX_LOSS),
         )
 
-    def inverse(self, _args: Args) -> Inverse:
-        return Inverse(False, "none: the new controller stays; any live broker can be the controller")
-
     def apply(self, args: Args, changer: ClusterChanger) -> ChangeResult:
         return changer.reelect_controller(epoch_version=args.number("epoch_version"))
 
-    def probe(self, args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
-        try:
-            node = reader.controller()
-        except UnreachableError:
-            return ActionStatus.UNKNOWN
+    def status(self, args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
+        node = reader.controller()
         if node.epoch_version != args.number("epoch_version"):
             return ActionStatus.DONE
         if node.broker is None:

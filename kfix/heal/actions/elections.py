@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import ClassVar, NamedTuple
 
 from kfix.core.args import ArgKind, Args
-from kfix.core.errors import RefusedError, UnreachableError
+from kfix.core.errors import RefusedError
 from kfix.core.numbers import broker_id
 from kfix.core.ports import ClusterChanger, ClusterReader
 from kfix.core.snapshot.reading import ChangeResult
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import brokers_named
-from kfix.heal.actions.base import Action, ActionStatus, Checks, Inverse, Kinds, Names, NotApplicable, Preview
+from kfix.heal.actions.base import Action, ActionStatus, Checks, Kinds, Names, NotApplicable, Preview
 from kfix.heal.model.facts import Fact, ReadFact, about, about_brokers, brokers, show_value
 from kfix.heal.model.plan import CheckCall, Estimate, Gate, Risk
 from kfix.heal.probes.base import ON_PARTITION
@@ -41,13 +41,10 @@ class Electing(Action):
     def guards(self, args: Args) -> Checks:
         return (CheckCall("partition_has_live_isr", args.only("partition")),)
 
-    def probe(self, args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
+    def status(self, args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
         """Every election raises the leader epoch: while the epoch is the same, nothing has happened yet."""
         (key,) = about(args.tp(), "leader_epoch")
-        try:
-            reading = reader.recorded(args.tp())
-        except UnreachableError:
-            return ActionStatus.UNKNOWN
+        reading = reader.recorded(args.tp())
         if reading.state is None or reading.leaderless is None or key not in before:
             return ActionStatus.UNKNOWN
         if reading.state.leader_epoch == before[key].value:
@@ -231,6 +228,7 @@ class ElectIsr(LeaderElection):
     gate_floor = Gate.STEP
     unclean = True
     note = "   # only while an ISR member is alive"
+    irreversible = "none: an election is not undone; with a live in-sync replica no record is lost"
 
     def freeze(self, args: Args, read: ReadFact) -> Args:
         _, live = assignment_and_live_isr(args, read)
@@ -254,9 +252,6 @@ class ElectIsr(LeaderElection):
     def guards(self, args: Args) -> Checks:
         return (*super().guards(args), CheckCall("isr_replica_online", args.only("partition")))
 
-    def inverse(self, _args: Args) -> Inverse:
-        return Inverse(False, "none: an election is not undone; with a live in-sync replica no record is lost")
-
 
 class ElectPreferred(LeaderElection):
     """Elects the preferred leader, the first of the assignment. Kafka refuses it unless that one is alive and in
@@ -270,6 +265,7 @@ class ElectPreferred(LeaderElection):
     summary = "elect the preferred replica, where it is alive and in sync; can never lose data"
     optional: ClassVar[Kinds] = {"after_reorder": ArgKind.TEXT}
     unclean = False
+    irreversible = "none needed: only the leadership moves, no replica and no record does"
 
     def freeze(self, args: Args, read: ReadFact) -> Args:
         assignment, live = assignment_and_live_isr(args, read)
@@ -297,6 +293,3 @@ class ElectPreferred(LeaderElection):
             return super().guards(args)
         first = args.only("partition").with_(broker=args.number("winner"))
         return (*super().guards(args), CheckCall("preferred_is", first), CheckCall("holds_longest_log", first))
-
-    def inverse(self, _args: Args) -> Inverse:
-        return Inverse(False, "none needed: only the leadership moves, no replica and no record does")

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from kfix.core.args import ArgKind, Args
-from kfix.core.errors import RefusedError, UnreachableError
+from kfix.core.errors import RefusedError
 from kfix.core.ports import ClusterChanger, ClusterReader
 from kfix.core.snapshot.group_reading import REBALANCING
 from kfix.core.snapshot.reading import ChangeResult
-from kfix.heal.actions.base import Action, ActionStatus, Checks, Inverse, Kinds, Names, NotApplicable, Preview
+from kfix.heal.actions.base import Action, ActionStatus, Checks, Kinds, Names, NotApplicable, Preview
 from kfix.heal.model.facts import GROUP_FACTS, MEMBER_FACTS, Fact, ReadFact, about_member, about_rebalance
 from kfix.heal.model.plan import CheckCall, Estimate, Gate, Risk
 
@@ -39,6 +39,7 @@ class GroupEvict(Action):
         "instance": ArgKind.TEXT,
         "awaited": ArgKind.INT,
     }
+    irreversible = "none: a client that still runs joins again by itself when it polls, as a new member"
 
     def freeze(self, args: Args, read: ReadFact) -> Args:
         group, member = args.text("group"), args.text("member")
@@ -66,15 +67,9 @@ class GroupEvict(Action):
             estimate=Estimate(max_loss=_MAX_LOSS),
         )
 
-    def inverse(self, _args: Args) -> Inverse:
-        return Inverse(False, "none: a client that still runs joins again by itself when it polls, as a new member")
-
-    def reads(self, args: Args) -> Names:
+    def writes(self, args: Args) -> Names:
         group, member = args.text("group"), args.text("member")
         return (*about_rebalance(group, *GROUP_FACTS), *about_member(group, member, *MEMBER_FACTS))
-
-    def writes(self, args: Args) -> Names:
-        return self.reads(args)
 
     def guards(self, args: Args) -> Checks:
         return (CheckCall("member_holds_rebalance", args.only(*_MEMBER)),)
@@ -85,11 +80,8 @@ class GroupEvict(Action):
     def apply(self, args: Args, changer: ClusterChanger) -> ChangeResult:
         return changer.evict_member(args.text("group"), args.text("member"), args.text("instance"))
 
-    def probe(self, args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
-        try:
-            found = reader.group_members(args.text("group"))
-        except UnreachableError:
-            return ActionStatus.UNKNOWN
+    def status(self, args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
+        found = reader.group_members(args.text("group"))
         there = any(each.id == args.text("member") for each in found.members)
         return ActionStatus.NOT_STARTED if there else ActionStatus.DONE
 

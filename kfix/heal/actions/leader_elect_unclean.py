@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from kfix.core.args import ArgKind, Args
-from kfix.core.errors import RefusedError, UnreachableError
+from kfix.core.errors import RefusedError
 from kfix.core.ports import ClusterReader
 from kfix.core.snapshot.snapshot import NO_LEADER
 from kfix.core.wording import several
@@ -97,15 +97,12 @@ class ElectUnclean(LeaderElection):
         text = f"none: records from offset {end} on are lost forever; a broker of the old ISR truncates its log to"
         return Inverse(False, f"{text} that of broker {winner} when it starts: copy its log directory before")
 
-    def probe(self, args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
+    def status(self, args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
         """Returns UNKNOWN where another replica than the computed one won: this change does not explain that."""
-        found = super().probe(args, before, reader)
+        found = super().status(args, before, reader)
         if found is not ActionStatus.DONE:
             return found
-        try:
-            state = reader.recorded(args.tp()).state
-        except UnreachableError:
-            return ActionStatus.UNKNOWN
+        state = reader.recorded(args.tp()).state
         leader = NO_LEADER if state is None else state.leader
         return ActionStatus.DONE if leader == args.number("winner") else ActionStatus.UNKNOWN
 

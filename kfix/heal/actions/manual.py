@@ -17,11 +17,9 @@ from kfix.heal.model.facts import (
     Fact,
     ReadFact,
     about,
+    about_brokers,
     about_cluster,
     about_effective,
-    about_hung,
-    about_only_copies,
-    about_processes,
     brokers,
 )
 from kfix.heal.model.plan import CheckCall, Gate
@@ -108,8 +106,8 @@ class BringBack(Idle):
             leaderless=leaderless,
             eligible=eligible,
             running=_that_run(dead, read),
-            hung=tuple(b for b, key in zip(wanted, about_hung(*wanted), strict=True) if read(key).value),
-            copied=tuple(b for b, key in zip(dead, about_only_copies(*dead), strict=True) if read(key).value),
+            hung=_of_which(wanted, "hung", read),
+            copied=_of_which(dead, "only_copy", read),
             also="",
         )
 
@@ -165,7 +163,12 @@ def _that_run(dead: tuple[int, ...], read: ReadFact) -> tuple[int, ...]:
     (mode,) = about_cluster("mode")
     if not dead or read(mode).value != Mode.KRAFT:
         return ()
-    return tuple(b for b, key in zip(dead, about_processes(*dead), strict=True) if read(key).value)
+    return _of_which(dead, "runs", read)
+
+
+def _of_which(brokers_: tuple[int, ...], name: str, read: ReadFact) -> tuple[int, ...]:
+    """Returns those of the brokers of which this fact is true."""
+    return tuple(b for b in brokers_ if read(*about_brokers(b, name=name)).value)
 
 
 def _all_there(args: Args, isr: tuple[int, ...], eligible: tuple[int, ...]) -> str:
@@ -258,6 +261,6 @@ class WaitAction(Idle):
             estimate=ESTIMATE,
         )
 
-    def probe(self, _args: Args, _before: Mapping[str, Fact], _reader: ClusterReader) -> ActionStatus:
+    def status(self, _args: Args, _before: Mapping[str, Fact], _reader: ClusterReader) -> ActionStatus:
         """Waiting cannot be half done; the checks decide."""
         return ActionStatus.DONE

@@ -53,11 +53,8 @@ class Reassigning(Action):
         names = ("assignment", "reassigning", "adding", "removing", "live_replicas", "leader", "leader_epoch", "isr")
         return about(args.tp(), *names, "live_isr")
 
-    def probe(self, args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
-        try:
-            now = standing(reader, args.tp())
-        except UnreachableError:
-            return ActionStatus.UNKNOWN
+    def status(self, args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
+        now = standing(reader, args.tp())
         return ActionStatus.UNKNOWN if now is None else self.progress(args, now)
 
     @abstractmethod

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from kfix.core.args import ArgKind, Args
-from kfix.core.errors import RefusedError, UnreachableError
+from kfix.core.errors import RefusedError
 from kfix.core.ports import ClusterChanger, ClusterReader
 from kfix.core.snapshot.offsets import StoredOffset, parse_stored
 from kfix.core.snapshot.reading import ChangeResult
@@ -73,9 +73,6 @@ class OffsetsCommit(Action):
             True, "commit the previous offsets, and delete those that were not committed", Undo(self.name, back)
         )
 
-    def reads(self, args: Args) -> Names:
-        return self.writes(args)
-
     def writes(self, args: Args) -> Names:
         return tuple(about_group(args.text("group"), tp) for tp in offsets_of(args))
 
@@ -90,11 +87,8 @@ class OffsetsCommit(Action):
     def apply(self, args: Args, changer: ClusterChanger) -> ChangeResult:
         return changer.commit_offsets(args.text("group"), offsets_of(args))
 
-    def probe(self, args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
-        try:
-            found = read_group(args, reader).committed
-        except UnreachableError:
-            return ActionStatus.UNKNOWN
+    def status(self, args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
+        found = read_group(args, reader).committed
         for offsets, status in (
             (offsets_of(args), ActionStatus.DONE),
             (offsets_of(args, "offsets_before"), ActionStatus.NOT_STARTED),
@@ -144,6 +138,7 @@ class OffsetsTombstone(Action):
     gate_floor = Gate.TYPED
     params = ON_PARTITION
     frozen: ClassVar[Kinds] = {**KEY, "record": ArgKind.INT, "classic": ArgKind.INT}
+    irreversible = "cannot be reverted: with the record, the partition cannot be loaded"
 
     def freeze(self, args: Args, read: ReadFact) -> Args:
         found = only_conflict(args.tp(), read)
@@ -166,9 +161,6 @@ class OffsetsTombstone(Action):
             ),
         )
 
-    def inverse(self, _args: Args) -> Inverse:
-        return Inverse(False, "cannot be reverted: with the record, the partition cannot be loaded")
-
     def reads(self, args: Args) -> Names:
         return (*about(args.tp(), "leader", "leader_epoch"), *self.writes(args))
 
@@ -184,11 +176,8 @@ class OffsetsTombstone(Action):
     def apply(self, args: Args, changer: ClusterChanger) -> ChangeResult:
         return changer.delete_key(args.tp(), key_of(args))
 
-    def probe(self, args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
-        try:
-            left = reader.key_left(args.tp(), key_of(args), args.number("first"))
-        except UnreachableError:
-            return ActionStatus.UNKNOWN
+    def status(self, args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
+        left = reader.key_left(args.tp(), key_of(args), args.number("first"))
         if not left or any(each.error for each in left.values()):
             return ActionStatus.UNKNOWN
         deleted = [each.deleted for each in left.values()]
@@ -215,6 +204,7 @@ class OffsetsRoll(Action):
     risk = Risk.ONE_PARTITION
     gate_floor = Gate.PLAN
     params: ClassVar[Kinds] = {**ON_PARTITION, "number": ArgKind.INT}
+    irreversible = "none needed: compaction removes the record"
 
     def freeze(self, args: Args, read: ReadFact) -> Args:
         (leader,) = about(args.tp(), "leader")
@@ -234,14 +224,8 @@ class OffsetsRoll(Action):
             estimate=Estimate(partitions=1, max_loss="none: no group has this name"),
         )
 
-    def inverse(self, _args: Args) -> Inverse:
-        return Inverse(False, "none needed: compaction removes the record")
-
     def reads(self, args: Args) -> Names:
         return about(args.tp(), "leader", "leader_epoch")
-
-    def writes(self, _args: Args) -> Names:
-        return ()
 
     def guards(self, args: Args) -> Checks:
         return (CheckCall("partition_has_live_isr", args.only("partition")),)
@@ -253,12 +237,9 @@ class OffsetsRoll(Action):
     def apply(self, args: Args, changer: ClusterChanger) -> ChangeResult:
         return changer.delete_key(args.tp(), _key(args))
 
-    def probe(self, args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
+    def status(self, args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
         """Compaction may have removed the record since: then another one does no harm."""
-        try:
-            left = reader.key_left(args.tp(), _key(args), 0)
-        except UnreachableError:
-            return ActionStatus.UNKNOWN
+        left = reader.key_left(args.tp(), _key(args), 0)
         if any(each.tombstones for each in left.values()):
             return ActionStatus.DONE
         return ActionStatus.UNKNOWN if any(each.error for each in left.values()) else ActionStatus.NOT_STARTED

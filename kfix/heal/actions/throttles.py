@@ -201,6 +201,7 @@ class ThrottleRestore(Throttling):
     gate_floor = Gate.AUTO
     params: ClassVar[Kinds] = {**PARAMS, "leader": ArgKind.TEXT, "follower": ArgKind.TEXT}
     frozen: ClassVar[Kinds] = {}
+    irreversible = "none needed: it takes back a throttle of this plan"
 
     def freeze(self, args: Args, read: ReadFact) -> Args:
         return frozen_resource(args, read)
@@ -218,9 +219,6 @@ class ThrottleRestore(Throttling):
     def live(self, args: Args) -> str:
         return f"throttle {throttle_words(resource_of(args)[0], args.text('leader'))}"
 
-    def inverse(self, _args: Args) -> Inverse:
-        return Inverse(False, "none needed: it takes back a throttle of this plan")
-
-    def probe(self, args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
+    def status(self, args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
         was = tuple(text_of(before[key]) for key in self.reads(args) if key in before)
         return self.progress(args, was, reader)

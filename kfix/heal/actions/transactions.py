@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from kfix.core.args import ArgKind, Args
 from kfix.core.derive.hanging import ABORT, COMMIT, UNKNOWN, Hanging, parsed
-from kfix.core.errors import RefusedError, UnreachableError
+from kfix.core.errors import RefusedError
 from kfix.core.ports import ClusterChanger, ClusterReader
 from kfix.core.snapshot.reading import ChangeResult
-from kfix.heal.actions.base import Action, ActionStatus, Checks, Inverse, Kinds, Names, NotApplicable, Preview
+from kfix.heal.actions.base import Action, ActionStatus, Checks, Kinds, Names, NotApplicable, Preview
 from kfix.heal.model.facts import Fact, ReadFact, about, about_transaction
 from kfix.heal.model.plan import CheckCall, Estimate, Gate, Risk
 from kfix.heal.probes.base import ON_PARTITION
@@ -33,6 +33,7 @@ class TransactionAbort(Action):
     risk = Risk.ONE_PRODUCER
     gate_floor = Gate.STEP
     params: ClassVar[Kinds] = {**TRANSACTION, "timeout_ms": ArgKind.INT}
+    irreversible = "cannot be reverted: it stays aborted, and its producer has to send the records again"
 
     def freeze(self, args: Args, read: ReadFact) -> Args:
         name, producer, epoch = args.text("transactional_id"), args.number("producer"), args.number("producer_epoch")
@@ -59,12 +60,6 @@ class TransactionAbort(Action):
             ),
         )
 
-    def inverse(self, _args: Args) -> Inverse:
-        return Inverse(False, "cannot be reverted: it stays aborted, and its producer has to send the records again")
-
-    def reads(self, args: Args) -> Names:
-        return self.writes(args)
-
     def writes(self, args: Args) -> Names:
         return (about_transaction(args.text("transactional_id"), args.number("since_ms")),)
 
@@ -82,11 +77,8 @@ class TransactionAbort(Action):
             args.number("timeout_ms"),
         )
 
-    def probe(self, args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
-        try:
-            state = read_transaction(args, reader)
-        except UnreachableError:
-            return ActionStatus.UNKNOWN
+    def status(self, args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
+        state = read_transaction(args, reader)
         if is_open(args, state):
             return ActionStatus.NOT_STARTED
         ended = has_ended(args, state)
@@ -111,6 +103,7 @@ class TransactionEnd(Action):
     gate_floor = Gate.TYPED
     params: ClassVar[Kinds] = {**ON_PARTITION, "outcome": ArgKind.TEXT}
     frozen: ClassVar[Kinds] = {"hanging": ArgKind.TEXT}
+    irreversible = "cannot be reverted: consumers read the partition by this marker from now on"
 
     def freeze(self, args: Args, read: ReadFact) -> Args:
         tp = args.tp()
@@ -143,14 +136,8 @@ class TransactionEnd(Action):
             estimate=Estimate(seconds=_SECONDS, partitions=1, max_loss=_loss(found, outcome)),
         )
 
-    def inverse(self, _args: Args) -> Inverse:
-        return Inverse(False, "cannot be reverted: consumers read the partition by this marker from now on")
-
-    def reads(self, args: Args) -> Names:
-        return about(args.tp(), "hanging")
-
     def writes(self, args: Args) -> Names:
-        return self.reads(args)
+        return about(args.tp(), "hanging")
 
     def guards(self, args: Args) -> Checks:
         return (CheckCall("transaction_hangs", args.only("partition", "hanging")),)
@@ -168,11 +155,8 @@ class TransactionEnd(Action):
         commit = args.text("outcome") == COMMIT
         return changer.end_transaction(args.tp(), found.transactional_id, found.batch, commit=commit)
 
-    def probe(self, args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
-        try:
-            batch = reader.open_batch(args.tp())
-        except UnreachableError:
-            return ActionStatus.UNKNOWN
+    def status(self, args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
+        batch = reader.open_batch(args.tp())
         return ActionStatus.NOT_STARTED if batch == _found(args).batch else ActionStatus.DONE
 
     def risk_for(self, args: Args) -> Risk:

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
 
 from kfix.core.errors import UnreachableError
 from kfix.core.ports import ClusterReader
-from kfix.core.snapshot.reading import LogDirs
 from kfix.core.wording import utc_iso
 from kfix.heal.actions.base import Copied
 from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.execution.context import OpenRun
 from kfix.heal.model.answer import Answer
 from kfix.heal.model.plan import CheckCall, PlannedStep
+from kfix.heal.probes.facts import once
 
 # What a run waits for, and until when: reported every few seconds, so that the screen never looks frozen.
 
@@ -82,7 +81,7 @@ class Meter:
         now = self.run.clock.monotonic()
         if now - self.reported_at < _COPY_REPORT_EVERY:
             return
-        reader = cast("ClusterReader", _CachedLogDirs(self.run.reader))
+        reader = once(self.run.reader)
         copying = [c for s in steps if (c := self._copied(s, reader)) is not None]
         if not copying:
             if wait is not None:
@@ -119,19 +118,3 @@ class Meter:
             return ACTIONS[step.action].copied(step.args, reader)
         except UnreachableError:
             return None
-
-
-class _CachedLogDirs:
-    """A reader that asks each broker only once for its log directories, however many steps need them."""
-
-    def __init__(self, reader: ClusterReader) -> None:
-        self._reader = reader
-        self._dirs: dict[int, LogDirs] = {}
-
-    def log_dirs(self, broker: int) -> LogDirs:
-        if broker not in self._dirs:
-            self._dirs[broker] = self._reader.log_dirs(broker)
-        return self._dirs[broker]
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._reader, name)

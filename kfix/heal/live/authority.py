@@ -1,4 +1,4 @@
-"""Reads a live cluster's record: from ZooKeeper, or from a KRaft quorum (kraft_authority.py)."""
+"""Reads the record of a live cluster from ZooKeeper; kraft_authority.py has the same methods for a KRaft quorum."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from kfix.core.errors import UnreachableError
 from kfix.core.harmless import one_line
@@ -30,56 +30,11 @@ _WITNESS_SECONDS = 1.0
 _MUTE_SECONDS = 30.0
 
 
-class RecordAuthority(Protocol):
-    """Reads the record of a cluster, fresh and without the brokers' own views.
-
-    Each method but `close` and `address` raises UnreachableError if the authority does not answer.
-    """
-
-    def close(self) -> None: ...
-
-    def registered(self) -> frozenset[int]: ...
-
-    def registration(self, broker: int) -> BrokerRegistration: ...
-
-    def address(self, broker: int) -> Endpoint | None:
-        """Returns the registered address; None if it is unknown, or if nothing answers."""
-        ...
-
-    def controller(self) -> ControllerNode: ...
-
-    def migrating(self) -> bool: ...
-
-    def partition(self, tp: TopicPartition) -> PartitionReading: ...
-
-    def every_partition(self) -> Mapping[TopicPartition, PartitionReading]: ...
-
-    def partition_count(self, topic: str) -> int: ...
-
-    def assignments(self, topic: str) -> Mapping[TopicPartition, Assignment]: ...
-
-    def reassignments(self, lines: BrokerLines) -> Mapping[TopicPartition, Assignment]: ...
-
-    def view(self, line: BrokerConnection, tp: TopicPartition, deadline: Deadline) -> PartitionView | None:
-        """Returns the partition in the metadata of one broker."""
-        ...
-
-    def door(self) -> int | None:
-        """Returns the broker that accepts a change of the cluster now; None if there is no active controller."""
-        ...
-
-    def unclean(self, topic: str) -> ConfigValue | None:
-        """Returns the topic's unclean.leader.election.enable at the controller that would elect.
-
-        None with ZooKeeper, where that controller is a broker. Its value is None if that controller cannot be asked.
-        """
-        ...
-
-
 class ZooKeeperAuthority:
     """ZooKeeper's record, over one session that is reopened when it breaks, and a second session with another server.
 
-    Facts that a run reads before a change must be the same at both; a single server may be wrong (docs/adr/036).
+    Facts that a run reads before a change must be the same at both; a single server may be wrong (docs/adr/036). Each
+    method but `close` and `address` raises UnreachableError if no server answers.
     """
 
     def __init__(self, target: Target, connect: Connect) -> None:
@@ -108,6 +63,7 @@ class ZooKeeperAuthority:
         raise UnreachableError(f"broker {broker}: with ZooKeeper its registration ends with its session")
 
     def address(self, broker: int) -> Endpoint | None:
+        """Returns the registered address; None if it is unknown, or if nothing answers."""
         protocol = self._target.security.protocol
         with contextlib.suppress(UnreachableError):
             return self._ask(lambda line, end: fresh.read_endpoint(line, self._connect, broker, protocol, end))
@@ -143,12 +99,17 @@ class ZooKeeperAuthority:
         return found
 
     def view(self, line: BrokerConnection, tp: TopicPartition, deadline: Deadline) -> PartitionView | None:
+        """Returns the partition in the metadata of one broker."""
         return line.call(requests.metadata((tp.topic,)), deadline).partitions.get(tp)
 
     def door(self) -> int | None:
         return self.controller().broker
 
     def unclean(self, topic: str) -> ConfigValue | None:  # noqa: ARG002 - the controller is one of the brokers
+        """Returns the topic's unclean.leader.election.enable at the controller that would elect.
+
+        None with ZooKeeper; on KRaft the value is None if that controller cannot be asked.
+        """
         return None
 
     def _end(self) -> Deadline:

@@ -8,7 +8,7 @@ answered. A change without an answer, or answered by a controller that has stepp
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 NOT_SENT = 41
 
 
+def _unsent(why: object) -> ChangeResult:
+    return ChangeResult(NOT_SENT, "NOT_SENT", str(why))
+
+
 class LiveChanger:
     """Sends each change exactly once: with ZooKeeper to the controller that it names at that moment
     (docs/facts/controller.md), on KRaft to a broker with the newest metadata. `connect` is None on KRaft.
@@ -58,7 +62,7 @@ class LiveChanger:
 
     def reelect_controller(self, *, epoch_version: int) -> ChangeResult:
         if self._connect is None:
-            return ChangeResult(NOT_SENT, "NOT_SENT", "a KRaft cluster has no /controller to delete")
+            return _unsent("a KRaft cluster has no /controller to delete")
         if (taken_over := self._taken_over()) is not None:
             return taken_over
         return delete_controller(self._connect, epoch_version=epoch_version, timeout=self._target.timeout)
@@ -78,7 +82,7 @@ class LiveChanger:
         try:
             coordinator = self._reader.coordinator(group)
         except UnreachableError as error:
-            return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
+            return _unsent(error)
         stored = {tp: each for tp, each in offsets.items() if each is not None}
         deleted = tuple(tp for tp, each in offsets.items() if each is None)
         if deleted:
@@ -91,19 +95,12 @@ class LiveChanger:
 
     def evict_member(self, group: str, member: str, instance: str) -> ChangeResult:
         """Sends LeaveGroup to the coordinator, which refuses an unknown member id."""
-        try:
-            coordinator = self._reader.coordinator(group)
-        except UnreachableError as error:
-            return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
-        return self._send(group_messages.leave_group(group, member, instance), coordinator)
+        request = group_messages.leave_group(group, member, instance)
+        return self._send_to(lambda: self._reader.coordinator(group), request)
 
     def abort_transaction(self, transactional_id: str, producer: int, epoch: int, timeout_ms: int) -> ChangeResult:
-        try:
-            coordinator = self._reader.transaction_coordinator(transactional_id)
-        except UnreachableError as error:
-            return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
         request = group_messages.init_producer_id(transactional_id, producer, epoch, timeout_ms)
-        return self._send(request, coordinator)
+        return self._send_to(lambda: self._reader.transaction_coordinator(transactional_id), request)
 
     def end_transaction(
         self, tp: TopicPartition, transactional_id: str, batch: OpenBatch, *, commit: bool
@@ -111,24 +108,28 @@ class LiveChanger:
         try:
             form = self._reader.marker(tp, transactional_id, batch)
         except UnreachableError as error:
-            return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
+            return _unsent(error)
         marker = Marker(tp, batch.producer, batch.epoch, commit, form.coordinator_epoch)
         return self._send(write_marker(marker, newer=form.newer), form.leader)
 
     def unregister_broker(self, broker: int) -> ChangeResult:
         if self._connect is not None:
-            return ChangeResult(NOT_SENT, "NOT_SENT", "with ZooKeeper a registration ends with its session")
+            return _unsent("with ZooKeeper a registration ends with its session")
         return self._send_to_controller(kraft_messages.unregister_broker(broker))
 
     def delete_key(self, tp: TopicPartition, key: bytes) -> ChangeResult:
         if tp.topic != OFFSETS_TOPIC:
-            return ChangeResult(NOT_SENT, "NOT_SENT", f"{tp} is not a partition of {OFFSETS_TOPIC}")
-        try:
-            leader = self._reader.leader(tp)
-        except UnreachableError as error:
-            return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
+            return _unsent(f"{tp} is not a partition of {OFFSETS_TOPIC}")
         batch = tombstone(key, int(time.time() * 1000))
-        return self._send(requests.produce(tp, batch, self._timeout_ms), leader)
+        return self._send_to(lambda: self._reader.leader(tp), requests.produce(tp, batch, self._timeout_ms))
+
+    def _send_to(self, find: Callable[[], int], request: Request[PartitionResult]) -> ChangeResult:
+        """Sends the request to the broker that `find` returns, and nothing if it raises UnreachableError."""
+        try:
+            broker = find()
+        except UnreachableError as error:
+            return _unsent(error)
+        return self._send(request, broker)
 
     @property
     def _timeout_ms(self) -> int:
@@ -143,7 +144,7 @@ class LiveChanger:
         try:
             door = self._reader.door()
         except UnreachableError as error:
-            return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
+            return _unsent(error)
         if door is None:
             return ChangeResult(41, name_of(41), "there is no active controller (/controller does not exist)")
         result = self._send(request, door if broker is None else broker)
@@ -156,24 +157,23 @@ class LiveChanger:
         try:
             why = why_unchanged(self._reader.controller())
         except UnreachableError as error:
-            return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
-        return ChangeResult(NOT_SENT, "NOT_SENT", why) if why else None
+            return _unsent(error)
+        return _unsent(why) if why else None
 
     def _send(self, request: Request[PartitionResult], broker: int) -> ChangeResult:
         address = self._reader.address(broker)
         if address is None:
-            return ChangeResult(NOT_SENT, "NOT_SENT", f"broker {broker} is not registered, or its address is unknown")
+            return _unsent(f"broker {broker} is not registered, or its address is unknown")
         with BrokerConnection(address, self._target.security, allowed=(request.api_key,)) as line:
             try:
                 # Tests the connection before the change is sent, so that a refused one is "not sent" instead of
                 # "unknown".
                 metadata = line.call(requests.metadata(()), Deadline.after(self._target.timeout))
             except UnreachableError as error:
-                return ChangeResult(NOT_SENT, "NOT_SENT", str(error))
+                return _unsent(error)
             here = self._reader.identity().id
             if here and metadata.cluster_id != here:
-                why = f"broker {broker} at {address} is of cluster {metadata.cluster_id}, not of {here}"
-                return ChangeResult(NOT_SENT, "NOT_SENT", why)
+                return _unsent(f"broker {broker} at {address} is of cluster {metadata.cluster_id}, not of {here}")
             try:
                 # The broker may use its whole timeout; allow 2 s more for the response to arrive.
                 result = line.call(request, Deadline.after(self._target.timeout + 2))

@@ -48,7 +48,8 @@ from kfix.core.snapshot.snapshot import (
 from kfix.core.snapshot.transactions import OpenBatch, TransactionLog, TransactionState
 from kfix.core.target import Target
 from kfix.core.timing import Deadline
-from kfix.heal.live.authority import RecordAuthority
+from kfix.heal.live.authority import ZooKeeperAuthority
+from kfix.heal.live.kraft_authority import KraftAuthority
 from kfix.heal.live.lines import BrokerLines
 
 #: Most reads of a partition whose brokers already report a later leader epoch.
@@ -69,7 +70,11 @@ class LiveReader:
     """Reads a cluster over one connection per broker, which is reopened when it breaks, and its authority's record."""
 
     def __init__(
-        self, target: Target, authority: RecordAuthority, identity: ClusterIdentity, addresses: Mapping[int, Endpoint]
+        self,
+        target: Target,
+        authority: ZooKeeperAuthority | KraftAuthority,
+        identity: ClusterIdentity,
+        addresses: Mapping[int, Endpoint],
     ) -> None:
         self._target = target
         self._authority = authority

@@ -9,35 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Self
+from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
-from kfix.core.derive.hanging import Hanging
 from kfix.core.derive.versions import Line, VersionRule
 from kfix.core.errors import UnreachableError
-from kfix.core.snapshot.group_reading import GroupMembers, LastGeneration
-from kfix.core.snapshot.load_conflicts import KeyLeft, OffsetsReplay
-from kfix.core.snapshot.offsets import GroupOffsets, StoredOffset
+from kfix.core.snapshot.load_conflicts import KeyLeft
+from kfix.core.snapshot.offsets import StoredOffset
 from kfix.core.snapshot.reading import (
     BrokerRegistration,
     ChangeResult,
     ConfigValue,
-    LogDirs,
-    LogTail,
     PartitionReading,
     ResourceKind,
-    StableEnd,
 )
 from kfix.core.snapshot.snapshot import (
     Assignment,
     ControllerNode,
-    CoordinatorProbe,
     Endpoint,
     LogEnd,
     Snapshot,
     TopicPartition,
 )
-from kfix.core.snapshot.transactions import OpenBatch, TransactionState
+from kfix.core.snapshot.transactions import OpenBatch
 from kfix.heal.memory import answers, transactions
 from kfix.heal.memory.configs import UNCLEAN
 from kfix.heal.memory.faults import NO_ANSWER, MemoryLock
@@ -46,8 +40,23 @@ from kfix.heal.memory.parts import MemoryParts
 from kfix.heal.memory.snapshot import snapshot_of
 from kfix.heal.memory.state import ManualClock, MemoryBroker
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 # A follower rejoins the ISR within a fetch or two; on the lab's small clusters that takes half a second.
 _ISR_SECONDS = 0.5
+
+
+def _asked(
+    answer: Callable[Concatenate[MemoryParts, P], T], method: str, *, recorded: bool = False
+) -> Callable[Concatenate[MemoryCluster, P], T]:
+    """Returns the method of the reader that gives this answer."""
+
+    def read(cluster: MemoryCluster, /, *args: P.args, **more: P.kwargs) -> T:
+        cluster.being_read(method, recorded=recorded)
+        return answer(cluster, *args, **more)
+
+    return read
 
 
 class MemoryCluster(MemoryParts):
@@ -185,114 +194,76 @@ class MemoryCluster(MemoryParts):
             self.moves.catch_up(passed, self.copy_seconds)
 
     def registered_brokers(self) -> frozenset[int]:
-        self._reading("registered_brokers", recorded=True)
+        self.being_read("registered_brokers", recorded=True)
         return self.control.live
 
     def registration(self, broker: int) -> BrokerRegistration:
         raise UnreachableError(f"broker {broker}: with ZooKeeper its registration ends with its session")
 
     def controller(self) -> ControllerNode:
-        self._reading("controller", recorded=True)
+        self.being_read("controller", recorded=True)
         return self.controller_node()
 
     def migrating(self) -> bool:
-        self._reading("migrating", recorded=True)
+        self.being_read("migrating", recorded=True)
         return self.records.migrating
 
-    def partition(self, tp: TopicPartition) -> PartitionReading:
-        self._reading("partition")
-        return answers.reading(self, tp)
+    probe_group = _asked(answers.probe_group, "probe_group")
+    log_ends = _asked(answers.log_ends, "log_ends")
+    log_tails = _asked(answers.log_tails, "log_tails")
+    log_dirs = _asked(answers.log_dirs, "log_dirs")
+    stable_end = _asked(answers.stable_end, "stable_end", recorded=True)
+    group = _asked(answers.group, "group")
+    group_members = _asked(answers.group_members, "group")
+    last_generation = _asked(answers.last_generation, "group")
+    offsets_replay = _asked(answers.offsets_replay, "offsets_replay", recorded=True)
+    transaction = _asked(transactions.state_since, "transaction", recorded=True)
+    open_batch = _asked(transactions.open_batch, "open_batch", recorded=True)
+    hanging = _asked(transactions.hangs, "hanging", recorded=True)
+    partition = _asked(answers.reading, "partition")
 
     def recorded(self, tp: TopicPartition) -> PartitionReading:
         reading = self.partition(tp)
         return replace(reading, views={}, errors=tuple(e for e in reading.errors if e.startswith(self.authority)))
 
     def every_partition(self) -> Mapping[TopicPartition, PartitionReading]:
-        self._reading("every_partition", recorded=True)
+        self.being_read("every_partition", recorded=True)
         return {tp: answers.reading(self, tp) for tp in self.records.assignments}
 
     def reassignments(self) -> Mapping[TopicPartition, Assignment]:
-        self._reading("reassignments")
+        self.being_read("reassignments")
         return {tp: a for tp, a in self.records.assignments.items() if a.adding or a.removing}
 
     def partition_count(self, topic: str) -> int | None:
-        self._reading("partition_count")
+        self.being_read("partition_count")
         return sum(tp.topic == topic for tp in self.records.assignments) or None
 
     def assignments(self, topic: str) -> Mapping[TopicPartition, Assignment]:
-        self._reading("assignments", recorded=True)
+        self.being_read("assignments", recorded=True)
         return {tp: a for tp, a in self.records.assignments.items() if tp.topic == topic}
 
-    def probe_group(self, group: str) -> CoordinatorProbe:
-        self._reading("probe_group")
-        return answers.probe_group(self, group)
-
-    def log_ends(self, tp: TopicPartition, brokers: tuple[int, ...]) -> Mapping[int, LogEnd]:
-        self._reading("log_ends")
-        return answers.log_ends(self, tp, brokers)
-
-    def log_tails(self, tp: TopicPartition, brokers: tuple[int, ...]) -> Mapping[int, LogTail]:
-        self._reading("log_tails")
-        return answers.log_tails(self, tp, brokers)
-
     def configs(self, kind: ResourceKind, name: str, keys: tuple[str, ...]) -> Mapping[str, ConfigValue]:
-        self._reading("configs")
+        self.being_read("configs")
         return {key: value for key, value in self.settings.read(kind, name).items() if key in keys}
 
     def follows(self, rule: VersionRule, broker: int) -> bool:
-        self._reading("follows")
+        self.being_read("follows")
         if not self.brokers[broker].alive:
             raise UnreachableError(f"broker {broker} does not answer")
         return self.release >= rule.since
 
-    def log_dirs(self, broker: int) -> LogDirs:
-        self._reading("log_dirs")
-        return answers.log_dirs(self, broker)
-
-    def stable_end(self, tp: TopicPartition) -> StableEnd:
-        self._reading("stable_end", recorded=True)
-        return answers.stable_end(self, tp)
-
-    def group(self, group: str, tps: tuple[TopicPartition, ...]) -> GroupOffsets:
-        self._reading("group")
-        return answers.group(self, group, tps)
-
-    def group_members(self, group: str) -> GroupMembers:
-        self._reading("group")
-        return answers.group_members(self, group)
-
-    def last_generation(self, group: str) -> LastGeneration:
-        self._reading("group")
-        return answers.last_generation(self, group)
-
-    def offsets_replay(self, tp: TopicPartition) -> OffsetsReplay:
-        self._reading("offsets_replay", recorded=True)
-        return answers.offsets_replay(self, tp)
-
     def key_left(self, tp: TopicPartition, key: bytes, first: int) -> Mapping[int, KeyLeft]:  # noqa: ARG002
-        self._reading("key_left", recorded=True)
+        self.being_read("key_left", recorded=True)
         return answers.key_left(self, tp, key)
 
-    def transaction(self, transactional_id: str, since_ms: int) -> TransactionState | None:
-        self._reading("transaction", recorded=True)
-        return transactions.state_since(self, transactional_id, since_ms)
-
-    def open_batch(self, tp: TopicPartition) -> OpenBatch | None:
-        self._reading("open_batch", recorded=True)
-        return transactions.open_batch(self, tp)
-
-    def hanging(self, tp: TopicPartition) -> Hanging | None:
-        self._reading("hanging", recorded=True)
-        return transactions.hangs(self, tp)
-
     def served_to(self, tp: TopicPartition, offset: int) -> int:
-        self._reading("served_to", recorded=True)
+        self.being_read("served_to", recorded=True)
         return max(offset, answers.stable_end(self, tp).stable)
 
     def snapshot(self) -> Snapshot:
         return snapshot_of(self, self)
 
-    def _reading(self, method: str, *, recorded: bool = False) -> None:
+    def being_read(self, method: str, *, recorded: bool = False) -> None:
         self._live_on()
         self.faults.reading(method)
         if recorded and self.authority in self.faults.unreadable:

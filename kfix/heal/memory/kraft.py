@@ -216,7 +216,7 @@ class MemoryKraftCluster(MemoryCluster):
 
     def registration(self, broker: int) -> BrokerRegistration:
         """A dead broker stays registered, fenced."""
-        self._reading("registration", recorded=True)
+        self.being_read("registration", recorded=True)
         known = self.brokers.get(broker)
         state = RegisteredAs.ABSENT if known is None else RegisteredAs.FENCED
         if known is not None and known.alive:

@@ -47,10 +47,7 @@ BROKER_FACTS = ("registered", *_RECORDED, "runs")
 #: snapshot: `hung` is whether it did not answer, `only_copy` whether only its disk has some records.
 SNAPSHOT_FACTS = ("hung", "only_copy")
 CLUSTER = "cluster"
-_BROKER, _CONFIG, _EFFECTIVE, _REGISTERED = "broker:", "config:", "effective:", "registered"
-_RUNS = "runs"
-_HUNG = "hung"
-_ONLY_COPY = "only_copy"
+_BROKER, _CONFIG, _EFFECTIVE = "broker:", "config:", "effective:"
 _GROUP, _MEMBER, _TRANSACTION = "group:", "member:", "transaction:"
 #: `awaited` is the number of members that may hold the rebalance, and of one member whether it is one of them.
 GROUP_FACTS = ("state", "generation", "awaited")
@@ -118,29 +115,16 @@ def about_cluster(*names: str) -> tuple[str, ...]:
     return tuple(f"{CLUSTER}.{name}" for name in names)
 
 
-def about_brokers(*brokers: int) -> tuple[str, ...]:
-    """Returns the facts whether each of these brokers is registered."""
-    return tuple(f"{_BROKER}{broker}.{_REGISTERED}" for broker in brokers)
+def about_brokers(*brokers: int, name: str = "registered") -> tuple[str, ...]:
+    """Returns one fact of each of these brokers."""
+    if name not in (*BROKER_FACTS, *SNAPSHOT_FACTS):
+        raise ValueError(f"there is no fact {name!r} about a broker")
+    return tuple(f"{_BROKER}{broker}.{name}" for broker in brokers)
 
 
 def about_registration(broker: int) -> tuple[str, ...]:
     """Returns the facts of a broker id in the record of a KRaft cluster."""
-    return tuple(f"{_BROKER}{broker}.{name}" for name in _RECORDED)
-
-
-def about_processes(*brokers: int) -> tuple[str, ...]:
-    """Returns the facts whether the process of each of these brokers of a KRaft cluster runs."""
-    return tuple(f"{_BROKER}{broker}.{_RUNS}" for broker in brokers)
-
-
-def about_hung(*brokers: int) -> tuple[str, ...]:
-    """Returns the facts whether each of these brokers did not answer, although it is registered or listens."""
-    return tuple(f"{_BROKER}{broker}.{_HUNG}" for broker in brokers)
-
-
-def about_only_copies(*brokers: int) -> tuple[str, ...]:
-    """Returns the facts whether the disk of each of these brokers has records that no other broker has."""
-    return tuple(f"{_BROKER}{broker}.{_ONLY_COPY}" for broker in brokers)
+    return tuple(key for name in _RECORDED for key in about_brokers(broker, name=name))
 
 
 def about_config(kind: ResourceKind, name: str, *keys: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import brokers_named, several
-from kfix.heal.placement.world import Wanted, World, as_pair, most_racks, racks_of
+from kfix.heal.placement.world import Assignments, World, most_racks, racks_of
 
 #: With fewer partitions a skew cannot be distinguished from chance.
 _ENOUGH = 6
@@ -43,15 +43,14 @@ class PlacementProblem:
     text: str
 
 
-def judge(wanted: Iterable[Wanted], world: World) -> tuple[PlacementProblem, ...]:
+def judge(wanted: Assignments, world: World) -> tuple[PlacementProblem, ...]:
     """Yields all problems in the order of the partitions; those of the whole placement come last.
 
     A broker that is not live is an error where it is added, a warning where it already holds the partition: the
     reassignment then does not complete before that broker is back (docs/facts/controller.md).
     """
-    pairs = sorted(as_pair(w) for w in wanted)
     lists: dict[TopicPartition, list[tuple[int, ...]]] = defaultdict(list)
-    for tp, replicas in pairs:
+    for tp, replicas in sorted(wanted):
         lists[tp].append(replicas)
     problems: list[PlacementProblem] = []
     for tp, given in lists.items():

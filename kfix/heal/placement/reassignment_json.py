@@ -9,19 +9,16 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
 from typing import Final
 
 from kfix.core.errors import InvalidFileError
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.heal.placement.world import Wanted, as_pair
+from kfix.heal.placement.world import Assignments
 
 _ANY: Final = "any"
 _TOPIC: Final = re.compile(r"(?!\.\.?\Z)[a-zA-Z0-9._-]{1,249}\Z")
 _MOST: Final = 2**31 - 1
 _HINT: Final = 'wanted: {"version":1,"partitions":[{"topic":"orders","partition":0,"replicas":[1,2,3]}]}'
-
-Assignments = tuple[tuple[TopicPartition, tuple[int, ...]], ...]
 
 
 class _Odd(str):
@@ -38,7 +35,7 @@ class _Entry(dict[str, object]):
         self.twice = sorted(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
 
 
-def parse(text: str | bytes, origin: str) -> Assignments:
+def parse(text: str | bytes, origin: str) -> tuple[tuple[TopicPartition, tuple[int, ...]], ...]:
     """Returns the lists in the order of the file.
 
     Lists may be empty or hold a broker twice, and a partition may come twice: `judge` reports those. Raises
@@ -71,11 +68,11 @@ def parse(text: str | bytes, origin: str) -> Assignments:
     return tuple(found)
 
 
-def render(wanted: Iterable[Wanted]) -> str:
+def render(wanted: Assignments) -> str:
     """Returns one line as Kafka writes it, partitions in order: equal moves give equal bytes. `parse` reads it back."""
     entries = [
         {"topic": tp.topic, "partition": tp.partition, "replicas": replicas, "log_dirs": [_ANY] * len(replicas)}
-        for tp, replicas in sorted(as_pair(w) for w in wanted)
+        for tp, replicas in sorted(wanted)
     ]
     return json.dumps({"version": 1, "partitions": entries}, separators=(",", ":")) + "\n"
 

@@ -9,22 +9,17 @@ from kfix.core.wording import brokers_named
 from kfix.heal.placement.world import Load, Move, PlacementError, World, and_more, chosen
 
 
-def replace_brokers(
-    world: World,
-    gone: frozenset[int],
-    tps: Iterable[TopicPartition] | None,
-    onto: frozenset[int] | None = None,
-) -> tuple[Move, ...]:
-    """Moves every replica of `tps` (None: of all) on a broker of `gone` to a live broker, of `onto` where given.
+def replace_brokers(world: World, gone: frozenset[int], tps: Iterable[TopicPartition]) -> tuple[Move, ...]:
+    """Moves every replica of `tps` on a broker of `gone` to a live broker.
 
-    Positions in the lists and replication factors stay; racks as in `change_rf`. `gone` may name live brokers: they
-    are emptied. Raises PlacementError where too few brokers are left, or `onto` names one that cannot take replicas.
+    Positions in the lists and replication factors stay; racks as in `raise_rf`. `gone` may name live brokers: they
+    are emptied. Raises PlacementError where too few brokers are left.
     """
-    takers = _takers(world, gone, onto)
+    takers = sorted(world.live.keys() - gone)
     load = Load(world)
     moves: list[Move] = []
     short: list[TopicPartition] = []
-    for tp in chosen(world, world.assignments if tps is None else tps):
+    for tp in chosen(world, tps):
         before = world.assignments[tp]
         replicas = list(before)
         for at, broker in enumerate(before):
@@ -76,15 +71,3 @@ def replace_as(world: World, heirs: Mapping[int, int]) -> tuple[Move, ...]:
     if problems:
         raise PlacementError("; ".join(problems))
     return tuple(moves)
-
-
-def _takers(world: World, gone: frozenset[int], onto: frozenset[int] | None) -> list[int]:
-    if onto is None:
-        return sorted(b for b in world.live if b not in gone)
-    if not onto:
-        raise PlacementError("the list of brokers to move to is empty; name at least one, or none for all live ones")
-    if both := onto & gone:
-        raise PlacementError(f"{brokers_named(both)}: to be emptied and to be filled; name a broker once")
-    if dead := onto - world.live.keys():
-        raise PlacementError(f"{brokers_named(dead)}: cannot take replicas, {world.live_text()}; name live brokers")
-    return sorted(onto)

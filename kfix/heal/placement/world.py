@@ -62,16 +62,8 @@ class Move:
     def adding(self) -> tuple[int, ...]:
         return tuple(b for b in self.replicas if b not in self.before)
 
-    @property
-    def removing(self) -> tuple[int, ...]:
-        return tuple(b for b in self.before if b not in self.replicas)
 
-
-Wanted = Move | tuple[TopicPartition, tuple[int, ...]]
-
-
-def as_pair(wanted: Wanted) -> tuple[TopicPartition, tuple[int, ...]]:
-    return (wanted.tp, wanted.replicas) if isinstance(wanted, Move) else wanted
+Assignments = Iterable[tuple[TopicPartition, tuple[int, ...]]]
 
 
 def chosen(world: World, tps: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:

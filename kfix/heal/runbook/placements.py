@@ -13,7 +13,7 @@ from kfix.core.numbers import broker_id
 from kfix.core.ports import ClusterReader
 from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
 from kfix.core.wording import several
-from kfix.heal.placement.raise_rf import change_rf
+from kfix.heal.placement.raise_rf import raise_rf
 from kfix.heal.placement.replace import replace_as, replace_brokers
 from kfix.heal.placement.spread import preferred, spread
 from kfix.heal.placement.world import Move, PlacementError, World, and_more
@@ -55,7 +55,7 @@ def _raise_rf(request: PlacementRequest) -> tuple[Move, ...]:
         most = max(len(request.world.assignments[tp]) for tp in above)
         text = f"{and_more(above)}: up to {most} replicas already, more than {rf}; this runbook only adds replicas"
         raise PlacementError(f"{text}; to remove some, use move-replicas (--json-in FILE)")
-    return change_rf(request.world, tps, rf, rotate=topic in INTERNAL_TOPICS)
+    return raise_rf(request.world, tps, rf, rotate=topic in INTERNAL_TOPICS)
 
 
 def _replace(request: PlacementRequest) -> tuple[Move, ...]:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.heal.placement.raise_rf import change_rf
+from kfix.heal.placement.raise_rf import raise_rf
 from kfix.heal.placement.spread import preferred
 from kfix.heal.placement.world import World
 from tests.unit.heal.placement.clusters import random_world
@@ -49,7 +49,7 @@ def test_the_laws_hold_on_any_cluster(task: tuple[World, int, frozenset[int]]) -
 @settings(deadline=None)
 @given(st.integers(1, 8), st.integers(1, 40), st.integers(0, 7))
 def test_leaders_are_even_where_every_broker_holds_every_partition(brokers: int, partitions: int, at: int) -> None:
-    """Whoever led them all before; `change_rf` from one replica, `preferred` from all of them."""
+    """Whoever led them all before; `raise_rf` from one replica, `preferred` from all of them."""
     first = at % brokers + 1
     everyone = (first, *(b for b in range(1, brokers + 1) if b != first))
     live = dict.fromkeys(everyone)
@@ -58,7 +58,7 @@ def test_leaders_are_even_where_every_broker_holds_every_partition(brokers: int,
     alone = World(live, dict.fromkeys(tps, (first,)), leaders, dict.fromkeys(tps, (first,)))
     full = World(live, dict.fromkeys(tps, everyone), leaders, dict.fromkeys(tps, everyone))
     for before, moves in (
-        (alone, change_rf(alone, tps, brokers, rotate=True)),
+        (alone, raise_rf(alone, tps, brokers, rotate=True)),
         (full, preferred(full, tps)),
     ):
         after = dict(before.assignments) | {m.tp: m.replicas for m in moves}

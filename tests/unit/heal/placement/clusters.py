@@ -85,8 +85,8 @@ def applied(old: World, moves: Iterable[Move]) -> World:
     for move in moves:
         assignments[move.tp] = move.replicas
         members = tuple(b for b in move.replicas if b in old.live)
-        if move.tp in isr and (move.adding or move.removing):
+        if move.tp in isr and set(move.replicas) != set(move.before):
             isr[move.tp] = members
-        if leaders.get(move.tp) in move.removing:
+        if leaders.get(move.tp) in set(move.before) - set(move.replicas):
             leaders[move.tp] = members[0] if members else -1
     return World(old.live, assignments, leaders, isr, old.sizes)

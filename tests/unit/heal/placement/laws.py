@@ -6,11 +6,11 @@ from collections import Counter
 
 from kfix.heal.placement.impact import batches
 from kfix.heal.placement.judge import PlacementSeverity, judge
-from kfix.heal.placement.raise_rf import change_rf
+from kfix.heal.placement.raise_rf import raise_rf
 from kfix.heal.placement.reassignment_json import parse, render
 from kfix.heal.placement.replace import replace_as, replace_brokers
 from kfix.heal.placement.spread import preferred, spread
-from kfix.heal.placement.world import Move, PlacementError, World, as_pair, most_racks, racks_of
+from kfix.heal.placement.world import Move, PlacementError, World, most_racks, racks_of
 from tests.unit.heal.placement.clusters import applied, shuffled
 
 
@@ -33,9 +33,10 @@ def sound(world: World, moves: tuple[Move, ...], *, racks_may_fall: bool = False
         assert set(move.adding) <= world.live.keys()
         if not racks_may_fall:
             assert len(racks_of(world, move.replicas)) >= len(racks_of(world, move.before))
-    assert [p for p in judge(moves, world) if p.severity is PlacementSeverity.ERROR] == []
-    assert parse(render(moves), "x") == tuple(as_pair(m) for m in moves)
-    assert render(reversed(moves)) == render(moves)
+    pairs = tuple((move.tp, move.replicas) for move in moves)
+    assert [p for p in judge(pairs, world) if p.severity is PlacementSeverity.ERROR] == []
+    assert parse(render(pairs), "x") == pairs
+    assert render(reversed(pairs)) == render(pairs)
     portions = batches(moves, 3, 2, world.sizes)
     assert sorted((m for portion in portions for m in portion), key=lambda m: m.tp) == list(moves)
 
@@ -44,14 +45,13 @@ def law_of_factors(world: World, rf: int, rotate: bool) -> None:
     before = world.assignments
     rising = [tp for tp in before if len(before[tp]) < rf]
     try:
-        moves = change_rf(world, before, rf, rotate=rotate)
+        moves = raise_rf(world, before, rf, rotate=rotate)
     except PlacementError:
-        assert (rising and rf > len(world.live)) or any(
-            len(before[tp]) > rf and _must_not_lose(world, tp, rf) for tp in before
-        )
+        assert rising
+        assert rf > len(world.live)
         return
     assert not rising or rf <= len(world.live)
-    assert {m.tp for m in moves} == {tp for tp in before if len(before[tp]) != rf}
+    assert {m.tp for m in moves} == set(rising)
     sound(world, moves, racks_may_fall=True)
     for move in moves:
         assert len(move.replicas) == rf
@@ -59,28 +59,16 @@ def law_of_factors(world: World, rf: int, rotate: bool) -> None:
         if leader is not None:
             assert leader in move.replicas
             assert rotate or move.replicas[0] == leader
-        if len(move.before) < rf:
-            assert move.removing == ()
-            held = racks_of(world, move.before)
-            reachable = len(racks_of(world, world.live) - held)
-            assert len(racks_of(world, move.replicas)) == len(held) + min(len(move.adding), reachable)
-        else:
-            assert move.adding == ()
-            assert any(b in world.live for b in move.replicas)
-            assert move.tp not in world.isr or set(world.live_isr(move.tp)) & set(move.replicas)
-            if set(move.replicas) - world.live.keys():
-                assert not set(move.removing) & world.live.keys()
+        assert set(move.before) <= set(move.replicas)
+        held = racks_of(world, move.before)
+        reachable = len(racks_of(world, world.live) - held)
+        assert len(racks_of(world, move.replicas)) == len(held) + min(len(move.adding), reachable)
     if rotate:
         firsts = Counter(applied(world, moves).assignments[tp][0] for tp in before)
         _even(firsts, {m.tp: (m.replicas[0], [b for b in m.replicas if b in world.live]) for m in moves})
     again = shuffled(world, rf)
-    assert change_rf(again, again.assignments, rf, rotate=rotate) == moves
-    assert change_rf(applied(world, moves), before, rf, rotate=rotate) == ()
-
-
-def _must_not_lose(world: World, tp, rf: int) -> bool:
-    good = world.live_isr(tp) if tp in world.isr else [b for b in world.assignments[tp] if b in world.live]
-    return not good or (rf == 1 and world.leader(tp) not in {None, *good})
+    assert raise_rf(again, again.assignments, rf, rotate=rotate) == moves
+    assert raise_rf(applied(world, moves), before, rf, rotate=rotate) == ()
 
 
 def law_of_replacing(world: World, gone: frozenset[int]) -> None:
@@ -88,7 +76,7 @@ def law_of_replacing(world: World, gone: frozenset[int]) -> None:
     takers = world.live.keys() - gone
     short = [tp for tp, r in before.items() if len(gone & set(r)) > len(takers - set(r))]
     try:
-        moves = replace_brokers(world, gone, None)
+        moves = replace_brokers(world, gone, before)
     except PlacementError:
         assert short
         return
@@ -97,14 +85,14 @@ def law_of_replacing(world: World, gone: frozenset[int]) -> None:
     sound(world, moves, racks_may_fall=True)
     for move in moves:
         assert set(move.adding) <= takers
-        assert set(move.removing) == gone & set(move.before)
+        assert set(move.before) - set(move.replicas) == gone & set(move.before)
         assert len(move.replicas) == len(move.before)
         assert all(a == b for a, b in zip(move.before, move.replicas, strict=True) if a not in gone)
         held = racks_of(world, [b for b in move.before if b not in gone])
         reachable = len(racks_of(world, takers) - held)
         assert len(racks_of(world, move.replicas)) == len(held) + min(len(move.adding), reachable)
-    assert replace_brokers(shuffled(world, 1), gone, None) == moves
-    assert replace_brokers(applied(world, moves), gone, None) == ()
+    assert replace_brokers(shuffled(world, 1), gone, before) == moves
+    assert replace_brokers(applied(world, moves), gone, before) == ()
 
 
 def law_of_heirs(world: World, gone: frozenset[int]) -> None:
@@ -127,7 +115,7 @@ def law_of_spreading(world: World) -> None:
         assert len(racks_of(world, replicas)) == most_racks(world, replicas)
     for move in moves:
         assert len(move.replicas) == len(move.before)
-        assert set(move.removing) <= world.live.keys()
+        assert set(move.before) - set(move.replicas) <= world.live.keys()
     assert spread(shuffled(world, 2), world.assignments) == moves
     assert spread(after, world.assignments) == ()
 

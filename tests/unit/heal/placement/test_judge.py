@@ -1,7 +1,6 @@
 """What is wrong with a placement."""
 
 from kfix.heal.placement.judge import PlacementRule, PlacementSeverity, judge
-from kfix.heal.placement.world import Move
 from tests.unit.heal.placement.clusters import tp, world
 
 
@@ -11,7 +10,7 @@ def said(wanted, w) -> list[str]:
 
 def test_a_good_placement() -> None:
     w = world("abc", {"t-0": (1, 2), "t-1": (2, 3)})
-    assert judge([Move(tp("t-0"), (1, 2), (1, 2, 3)), (tp("t-1"), (3, 2))], w) == ()
+    assert judge([(tp("t-0"), (1, 2, 3)), (tp("t-1"), (3, 2))], w) == ()
     assert judge([], w) == ()
 
 

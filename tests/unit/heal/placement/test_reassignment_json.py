@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from kfix.core.errors import InvalidFileError
 from kfix.heal.placement.reassignment_json import parse, render
-from kfix.heal.placement.world import Move
 from tests.each import for_each
 from tests.unit.heal.placement.clusters import tp
 
@@ -25,7 +24,7 @@ def entry(**more) -> str:
 
 
 def test_written_as_kafka_writes_it_and_read_back() -> None:
-    moves = [Move(tp("t-10"), (1,), (1, 2)), Move(tp("t-2"), (1,), (3,))]
+    moves = [(tp("t-10"), (1, 2)), (tp("t-2"), (3,))]
     text = render(moves)
     assert text == (
         '{"version":1,"partitions":[{"topic":"t","partition":2,"replicas":[3],"log_dirs":["any"]},'

@@ -57,7 +57,8 @@ def test_a_size_is_the_leaders_else_any_live_ones_and_each_broker_is_asked_once(
     read = FactReader(cluster)
     assert read(key).source == "log directories of broker 2"
     asked = cluster.faults.reads.count("log_dirs")
-    assert read.log_dirs(1) is None
+    with pytest.raises(UnreachableError):
+        read.reader.log_dirs(1)
     assert cluster.faults.reads.count("log_dirs") == asked
     for broker in (2, 3):
         cluster.kill(broker)
