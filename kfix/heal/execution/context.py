@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Self
 
 from kfix.core.clock import RunTime
 from kfix.core.ports import Clock, ClusterLock, ClusterReader, Human
-from kfix.heal.gate.gates import Given
+from kfix.heal.gate.gates import AnswerReader, Gatekeeper, Given, flags, lowest_gate
 from kfix.heal.journal.journal import Journal, Listener, Samples
+from kfix.heal.journal.replay import Replay
 from kfix.heal.journal.runs import RunDir, RunStore
 from kfix.heal.model.answer import Answer
+from kfix.heal.model.facts import Fact
 from kfix.heal.model.plan import CheckCall, Plan, PlannedStep
 from kfix.heal.safety.door import Door, Passage
 from kfix.heal.safety.outcomes import Outcome
@@ -37,6 +42,19 @@ class Context:
     at: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """The locks a run holds.
+
+    `cluster` is None if operators on other hosts are not locked out, so every change is approved separately; `why`
+    then states the reason.
+    """
+
+    scope: str
+    cluster: ClusterLock | None
+    why: str = ""
+
+
 @dataclass(slots=True)
 class RunProgress:
     """How far a run has come.
@@ -46,6 +64,10 @@ class RunProgress:
     run itself reverted to a description of the reverting step; `undoing` holds the ids of the reverting steps. `begun`
     means that an intent is in the journal, so the plan is spent. `refused` describes the items that were skipped, and
     why. `approved_at` is the time of the last approval before the first change (`Clock.monotonic`, seconds).
+
+    At the end, `left_on` describes the throttles that are still set. `on_purpose` means that the operator chose to
+    leave them, or could not be asked. `moving` holds the run's moves that Kafka is still carrying out, and `under_way`
+    describes them.
     """
 
     changed: dict[str, str] = field(default_factory=dict)
@@ -58,6 +80,10 @@ class RunProgress:
     goal_met: bool = False
     begun: bool = False
     approved_at: float = 0.0
+    left_on: list[str] = field(default_factory=list)
+    on_purpose: bool = False
+    moving: tuple[PlannedStep, ...] = ()
+    under_way: str = ""
 
     @property
     def standing(self) -> tuple[str, ...]:
@@ -80,25 +106,74 @@ class RunProgress:
         return tuple(dict.fromkeys(self.undone.values()))
 
 
+@dataclass(slots=True)
+class Polls:
+    """When a run that waits last checked its invariants and last reported; the bytes copied at each of these times."""
+
+    checked_at: float = float("-inf")
+    wait_reported_at: float = float("-inf")
+    copies_reported_at: float = float("-inf")
+    copied: deque[tuple[float, int]] = field(default_factory=deque)
+
+
 @dataclass(frozen=True, slots=True)
 class OpenRun:
-    """A run while it is carried out, new or resumed: what all its parts share.
+    """A run while it is carried out, new or resumed: all that its parts share, and all that they remember.
 
-    `baseline` are the plan's facts, with those that the journal has of earlier changes. `lock` is None if only this
-    host is locked. `began` is by the monotonic clock, less the time that earlier processes spent on this run.
+    `baseline` are the plan's facts, with those that the journal has of earlier changes. `began` is by the monotonic
+    clock, less the time that earlier processes spent on this run. `unmoved` holds the changes whose new facts are not
+    in the journal yet, each with the facts before it and the throttle that was set during the run (bytes per second);
+    `lost` those without an answer.
     """
 
     plan: Plan
     context: Context
     folder: RunDir
     passage: Passage
-    lock: ClusterLock | None
+    locked: Locked
     journal: Journal
     baseline: PlannedFacts
-    progress: RunProgress
+    gatekeeper: Gatekeeper
     samples: Samples
     began: float
     run_time: RunTime
+    progress: RunProgress = field(default_factory=RunProgress)
+    polls: Polls = field(default_factory=Polls)
+    unmoved: dict[str, tuple[PlannedStep, Mapping[str, Fact], int | None]] = field(default_factory=dict)
+    lost: dict[str, tuple[PlannedStep, Mapping[str, Fact]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        plan: Plan,
+        context: Context,
+        folder: RunDir,
+        passage: Passage,
+        locked: Locked,
+        journal: Journal,
+        before: Replay,
+    ) -> Self:
+        """Returns the run as its journal shows it; `before` is empty for a new one."""
+        clock = context.clock
+
+        def early(took: float, least: float) -> None:
+            journal.write("gate.early", seconds=round(took, 3), least=round(least, 3))
+
+        lowest = lowest_gate(apart=context.step_by_step or locked.cluster is None)
+        return cls(
+            plan,
+            context,
+            folder,
+            passage,
+            locked,
+            journal,
+            PlannedFacts(plan.facts, before.facts),
+            Gatekeeper(plan, AnswerReader(context.human, clock, early), context.given, lowest),
+            Samples(journal),
+            clock.monotonic() - before.spent,
+            RunTime.begins(clock),
+            RunProgress(approved_at=clock.monotonic()),
+        )
 
     @property
     def reader(self) -> ClusterReader:
@@ -107,6 +182,27 @@ class OpenRun:
     @property
     def clock(self) -> Clock:
         return self.context.clock
+
+    @property
+    def lock(self) -> ClusterLock | None:
+        """None if only this host is locked."""
+        return self.locked.cluster
+
+    @property
+    def id(self) -> str:
+        """The id of the run, with the options that a command about it needs to reach the cluster."""
+        return self.folder.id + self.context.at
+
+    @property
+    def resume(self) -> str:
+        """The command that continues the run, with the flags with which it needs no terminal."""
+        apart = self.context.step_by_step or self.lock is None
+        approving = "" if self.context.human.interactive else flags(self.plan, apart=apart)
+        return f"kfix runbook resume {self.id} {approving}".rstrip()
+
+    @property
+    def abort(self) -> str:
+        return f"kfix runbook abort {self.folder.id} --reason TEXT{self.context.at}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,17 +9,15 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 from urllib.parse import quote
 
 from kfix.core.errors import HeldError, RefusedError, UnreachableError
-from kfix.core.ports import ClusterLock
 from kfix.core.private import open_private, private_folder
 from kfix.core.snapshot.holder import held_error, parse_holder
 from kfix.core.wording import utc_iso
-from kfix.heal.execution.context import Context
+from kfix.heal.execution.context import Context, Locked
 from kfix.heal.journal.journal import as_ctrl_c
 from kfix.heal.model.plan import Plan
 
@@ -91,19 +89,6 @@ def _held(cluster: str, text: str) -> HeldError:
 
 
 _HOST_ONLY = "kfix on this host and this state folder only"
-
-
-@dataclass(frozen=True, slots=True)
-class Locked:
-    """The locks a run holds.
-
-    `cluster` is None if operators on other hosts are not locked out, so every change is approved separately; `why`
-    then states the reason.
-    """
-
-    scope: str
-    cluster: ClusterLock | None
-    why: str = ""
 
 
 @contextmanager

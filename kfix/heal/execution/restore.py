@@ -15,9 +15,8 @@ from kfix.core.snapshot.snapshot import Assignment
 from kfix.core.wording import some
 from kfix.heal.actions.base import NotApplicable
 from kfix.heal.actions.registry import ALL as ACTIONS
-from kfix.heal.execution.components import Components
+from kfix.heal.execution import apply, change, settle
 from kfix.heal.execution.context import OpenRun, RunProgress
-from kfix.heal.execution.guards import Guards
 from kfix.heal.journal.journal import Terminated
 from kfix.heal.model.plan import OnFailure, Phase, Plan, PlannedStep, Undo
 from kfix.heal.plan.steps import StepShape, build_step
@@ -31,17 +30,16 @@ from kfix.heal.safety.refusals import PlannedFacts
 _NAMED = 8
 
 
-def put_back(components: Components, left_on: list[str], *, patient: bool) -> None:
-    """Runs the restoring steps. What could not be restored is added to `left_on`, with the reason.
+def put_back(run: OpenRun, *, patient: bool = True) -> None:
+    """Runs the restoring steps. What could not be restored is added to `left_on`, with the reason; it raises nothing.
 
     With `patient` a first Ctrl-C takes effect only after the remaining steps have run.
     """
-    if not components.run.progress.issued:
+    if not run.progress.issued:
         return
-    steps = components.run.plan.restoring
-    left_on += [s.what for s in steps]
+    run.progress.left_on += [s.what for s in run.plan.restoring]
     interrupt: KeyboardInterrupt | None = None
-    for act in _acts(steps, components, left_on):
+    for act in _acts(run):
         try:
             act()
         except KeyboardInterrupt as first:
@@ -53,34 +51,34 @@ def put_back(components: Components, left_on: list[str], *, patient: bool) -> No
         raise interrupt
 
 
-def _acts(steps: tuple[PlannedStep, ...], components: Components, left_on: list[str]) -> Iterator[Callable[[], None]]:
-    progress = components.run.progress
-    yield components.change.catch_up
+def _acts(run: OpenRun) -> Iterator[Callable[[], None]]:
+    progress, left_on = run.progress, run.progress.left_on
+    yield partial(change.catch_up, run)
 
     def put(item: tuple[int, PlannedStep]) -> None:
         number, step = item
         if step in progress.issued:
             # It was sent before a Ctrl-C: its effect is verified, and it is not sent again.
             progress.done.add(step.id)
-        why = _why_not(components, number, step)
+        why = _why_not(run, number, step)
         left_on.remove(step.what)
         if why:
             left_on.append(f"{step.what} ({why})")
             return
         progress.undoing.add(step.id)
-        for found in components.run.plan.steps:
+        for found in run.plan.steps:
             if found.undone_by(step):
                 _undone(progress, found, step.what)
 
-    for item in enumerate(steps, 1):
+    for item in enumerate(run.plan.restoring, 1):
         yield partial(put, item)
 
 
-def _why_not(components: Components, number: int, step: PlannedStep) -> str:
-    progress = components.run.progress
+def _why_not(run: OpenRun, number: int, step: PlannedStep) -> str:
+    progress = run.progress
     refused = len(progress.refused)
     try:
-        components.apply.visit(((number, step),))
+        apply.visit(run, ((number, step),))
     except Stop as stop:
         reason = str(stop)
     else:
@@ -175,37 +173,37 @@ def moves_of(run: OpenRun) -> InterruptedMoves:
         return InterruptedMoves(moves, str(error))
 
 
-def choose(components: Components, moves: InterruptedMoves, end: KeyboardInterrupt, *, throttled: bool) -> Way:
+def choose(run: OpenRun, moves: InterruptedMoves, end: KeyboardInterrupt, *, throttled: bool) -> Way:
     """Asks the operator. Copies are left as they are without an answer: end of input, timeout, Ctrl-C, no terminal."""
     why = "no terminal to ask at"
     way = Way.LEAVE
-    if components.person.human.interactive and not isinstance(end, Terminated):
+    if run.context.human.interactive and not isinstance(end, Terminated):
         try:
-            way, why = _ask(components, moves, throttled=throttled)
+            way, why = _ask(run, moves, throttled=throttled)
         except KeyboardInterrupt:
             why = "a second interrupt"
     partitions = sorted({s.args.text("partition") for s in moves.steps})
-    components.run.journal.write("interrupted", partitions=partitions, throttled=throttled, choice=way.value, why=why)
+    run.journal.write("interrupted", partitions=partitions, throttled=throttled, choice=way.value, why=why)
     return way
 
 
-def _ask(components: Components, moves: InterruptedMoves, *, throttled: bool) -> tuple[Way, str]:
-    may_cancel = components.run.passage.may_cancel
+def _ask(run: OpenRun, moves: InterruptedMoves, *, throttled: bool) -> tuple[Way, str]:
+    may_cancel = run.passage.may_cancel
     ways = {"": Way.LEAVE}
     ways |= {"c": Way.CANCEL} if may_cancel else {}
     ways |= {"u": Way.UNTHROTTLED} if throttled else {}
-    components.person.human.show(_screen(moves, throttled=throttled, may_cancel=may_cancel))
+    run.context.human.show(_screen(moves, throttled=throttled, may_cancel=may_cancel))
     stay = "keep copying, throttled" if throttled else "keep copying"
     prompt = f"[Enter] {stay}"
     prompt += "  [c] cancel the moves" if may_cancel else ""
     prompt += "  [u] remove the throttles > " if throttled else " > "
     for _ in range(_TRIES):
-        answer = components.person.ask(prompt, lambda text: text.lower() in {"c", "u"}, ANSWER_SECONDS)
+        answer = run.gatekeeper.reader.ask(prompt, lambda text: text.lower() in {"c", "u"}, ANSWER_SECONDS)
         if answer is None:
             return Way.LEAVE, "no answer"
         if answer.lower() in ways:
             return ways[answer.lower()], "answered"
-        components.person.human.show("Not a valid answer.")
+        run.context.human.show("Not a valid answer.")
     return Way.LEAVE, "no answer"
 
 
@@ -227,17 +225,17 @@ def _screen(moves: InterruptedMoves, *, throttled: bool, may_cancel: bool) -> st
     return lines(*rows)
 
 
-def cancel(components: Components, moves: Iterable[PlannedStep]) -> list[str]:
+def cancel(run: OpenRun, moves: Iterable[PlannedStep]) -> list[str]:
     """Cancels each move, with guards, intent and result as for every change.
 
     Returns the partitions whose move could not be cancelled, each with the reason.
     """
-    run, failed = components.run, []
+    failed = []
     for move in moves:
         try:
             run.passage.refuse_while_cut()
             for step in _back(run, move):
-                _carry_out(components, step)
+                _carry_out(run, step)
                 run.progress.undoing.add(step.id)
                 run.progress.undone[move.id] = run.progress.undone.get(move.id, step.what)
         except (Stop, NotApplicable, KfixError) as reason:
@@ -268,15 +266,14 @@ def _step(plan: Plan, move: PlannedStep, undo: Undo, what: str) -> PlannedStep:
     return build_step(shape, undo.action, undo.args, plan.cluster.name)
 
 
-def _carry_out(components: Components, step: PlannedStep) -> None:
+def _carry_out(run: OpenRun, step: PlannedStep) -> None:
     """Sends one cancelling step and waits for its effect. It rests on the facts of this moment, not on the plan's."""
-    read = FactReader(components.run.reader)
-    run = replace(components.run, baseline=PlannedFacts(read(key) for key in step.pre))
-    change = replace(components.change, run=run, guards=Guards(run), unmoved={})
-    result = change.make(step, components.watch.right_before)
+    read = FactReader(run.reader)
+    now = replace(run, baseline=PlannedFacts(read(key) for key in step.pre), unmoved={})
+    result = change.make(now, step)
     if not result.accepted and not result.unknown:
         raise KfixError(f"the cluster refused it: {result.name} {result.message}".strip())
-    for unproved in components.apply.settle.wait([step]):
+    for unproved in settle.wait(run, [step]):
         raise KfixError(f"it could not be verified ({unproved.verdict}): {unproved.text}")
-    change.look_again(step)
-    change.record_new_facts(step)
+    change.look_again(now, step)
+    change.record_new_facts(now, step)

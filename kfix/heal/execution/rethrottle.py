@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from kfix.core.args import ArgKind, Args, coerce
@@ -17,7 +16,7 @@ from kfix.core.errors import RefusedError, UsageError
 from kfix.core.private import write_private
 from kfix.heal.actions.base import ActionStatus
 from kfix.heal.actions.registry import ALL as ACTIONS
-from kfix.heal.execution.change import Change
+from kfix.heal.execution import change
 from kfix.heal.execution.context import OpenRun
 from kfix.heal.journal.journal import held_back
 from kfix.heal.model.plan import Phase, Plan, PlannedStep
@@ -55,59 +54,51 @@ def request_throttle(run: Path, plan: Plan, rate: str, by: str) -> int:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Rethrottle:
-    run: OpenRun
-    change: Change
+def poll(run: OpenRun) -> None:
+    path = run.folder.path / _FILE
+    if not path.exists():
+        return
+    asked = _read(path)
+    with suppress(OSError):
+        path.unlink()
+    if asked is None:
+        run.journal.write("note", text=f"{_FILE}: not a request made by kfix; ignored")
+        return
+    rate, by = asked
+    if any(s.phase is Phase.ALWAYS for s in run.progress.issued):
+        run.journal.write("note", text=f"{_FILE}: ignored: the throttles were already removed")
+        return
+    if not run.passage.may_rethrottle:
+        run.journal.write("note", text=f"{_FILE}: ignored: the site's policy requires approval for each throttle")
+        return
+    try:
+        run.passage.refuse_while_cut()
+    except RefusedError as error:
+        run.journal.write("note", text=f"{_FILE}: ignored: {error}")
+        return
+    throttled = {s.id for s in run.progress.issued} | run.progress.done
+    steps = [step for step in run.plan.steps if step.action == _ACTION and step.id in throttled]
+    for step in steps:
+        _change(run, step, step.args.with_(rate=rate), by)
+    until = run.clock.monotonic() + _SEEN_WITHIN
+    for step in steps:
+        _wait_seen(run, step.args.with_(rate=rate), until)
+        change.record_new_facts(run, step)
 
-    def poll(self) -> None:
-        path = self.run.folder.path / _FILE
-        if not path.exists():
-            return
-        asked = _read(path)
-        with suppress(OSError):
-            path.unlink()
-        if asked is None:
-            self.run.journal.write("note", text=f"{_FILE}: not a request made by kfix; ignored")
-            return
-        rate, by = asked
-        if any(s.phase is Phase.ALWAYS for s in self.run.progress.issued):
-            self.run.journal.write("note", text=f"{_FILE}: ignored: the throttles were already removed")
-            return
-        if not self.run.passage.may_rethrottle:
-            self.run.journal.write(
-                "note", text=f"{_FILE}: ignored: the site's policy requires approval for each throttle"
-            )
-            return
-        try:
-            self.run.passage.refuse_while_cut()
-        except RefusedError as error:
-            self.run.journal.write("note", text=f"{_FILE}: ignored: {error}")
-            return
-        throttled = {s.id for s in self.run.progress.issued} | self.run.progress.done
-        steps = [step for step in self.run.plan.steps if step.action == _ACTION and step.id in throttled]
-        for step in steps:
-            self._change(step, step.args.with_(rate=rate), by)
-        until = self.run.clock.monotonic() + _SEEN_WITHIN
-        for step in steps:
-            self._wait_seen(step.args.with_(rate=rate), until)
-            self.change.record_new_facts(step)
 
-    def _change(self, step: PlannedStep, args: Args, by: str) -> None:
-        with held_back():
-            self.run.journal.write("throttle.intent", step=step.id, args=to_plain(args), by=by)
-            self.change.note(step, {}, args.number("rate"))
-            result = self.run.passage.send(_ACTION, args)
-            self.run.journal.write(
-                "throttle.result", step=step.id, ok=result.accepted, error="" if result.accepted else result.name
-            )
+def _change(run: OpenRun, step: PlannedStep, args: Args, by: str) -> None:
+    with held_back():
+        run.journal.write("throttle.intent", step=step.id, args=to_plain(args), by=by)
+        change.note(run, step, {}, args.number("rate"))
+        result = run.passage.send(_ACTION, args)
+        run.journal.write(
+            "throttle.result", step=step.id, ok=result.accepted, error="" if result.accepted else result.name
+        )
 
-    def _wait_seen(self, args: Args, until: float) -> None:
-        while (
-            ACTIONS[_ACTION].probe(args, {}, self.run.reader) is not ActionStatus.DONE
-            and self.run.clock.monotonic() < until
-        ):
-            self.run.clock.sleep(_POLL_EVERY)
+
+def _wait_seen(run: OpenRun, args: Args, until: float) -> None:
+    while ACTIONS[_ACTION].probe(args, {}, run.reader) is not ActionStatus.DONE and run.clock.monotonic() < until:
+        run.clock.sleep(_POLL_EVERY)
 
 
 def _read(path: Path) -> tuple[int, str] | None:

@@ -18,8 +18,9 @@ from kfix.core.ports import Clock, ClusterReader
 from kfix.core.private import user_name
 from kfix.core.run import Aborted
 from kfix.core.wording import utc_iso
-from kfix.heal.execution.context import Context, RunResult
-from kfix.heal.execution.execution import Execution
+from kfix.heal.execution import execution
+from kfix.heal.execution.context import Context, OpenRun, RunResult
+from kfix.heal.execution.endings import error_of
 from kfix.heal.execution.locks import locked
 from kfix.heal.gate.gates import Given
 from kfix.heal.hints import plan_again
@@ -56,15 +57,16 @@ def run_plan(plan: Plan, context: Context) -> RunResult:
         raise RefusedError(text, hint=f"correct the clocks, or {plan_again(plan, context.at)}")
     passage = context.door.admit(plan)
     who = whoami()
-    execution: Execution | None = None
+    run: OpenRun | None = None
     try:
         with locked(plan, context, who, f"{plan.runbook.id} for {plan.finding.key}") as held:
             _refuse_repeated(plan, context)
-            execution = Execution(plan, context, context.store.create(plan, context.clock.now()), who, held, passage)
-            return execution.start()
+            folder = context.store.create(plan, context.clock.now())
+            with execution.opened(plan, context, folder, passage, held, who) as run:
+                return execution.start(run)
     except KeyboardInterrupt as error:
         stop = Stop(Outcome.INTERRUPTED, "interrupted")
-        raise (to_error(stop, changed=(), run="") if execution is None else execution.error(stop)) from error
+        raise (to_error(stop, changed=(), run="") if run is None else error_of(run, stop)) from error
 
 
 def resume(run: RunDir, context: Context, did: tuple[str, ...] = ()) -> RunResult:
@@ -81,7 +83,8 @@ def resume(run: RunDir, context: Context, did: tuple[str, ...] = ()) -> RunResul
             raise RefusedError(text, hint=f"kfix runbook verify {run.id}{context.at}")
         _refuse_to_resume(run, plan, before, context)
         begin_again(before, plan)
-        return Execution(plan, context, run, who, held, passage).resume(back, before, did)
+        with execution.opened(plan, context, run, passage, held, who, back, before) as opened:
+            return execution.resume(opened, back, before, did)
 
 
 def abort(run: RunDir, context: Context, reason: str) -> Aborted:
@@ -93,7 +96,9 @@ def abort(run: RunDir, context: Context, reason: str) -> Aborted:
         _, back, before = _read(run)
         if before.outcome in FINAL:
             raise RefusedError(f"{run.id} has ended ({before.outcome}): there is nothing to abort")
-        return Execution(plan, context, run, who, held, context.door.admit_endings(plan)).abort(back, before, reason)
+        passage = context.door.admit_endings(plan)
+        with execution.opened(plan, context, run, passage, held, who, back, before) as opened:
+            return execution.abort(opened, back, before, reason)
 
 
 def _refuse_to_resume(run: RunDir, plan: Plan, before: Replay, context: Context) -> None:

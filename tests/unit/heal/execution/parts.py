@@ -8,13 +8,11 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from kfix.core.args import Args
-from kfix.core.clock import RunTime
-from kfix.heal.execution.components import Components
-from kfix.heal.execution.context import OpenRun, RunProgress
-from kfix.heal.journal.journal import Journal, Samples
+from kfix.heal.execution.context import Locked, OpenRun
+from kfix.heal.journal.journal import Journal
+from kfix.heal.journal.replay import Replay
 from kfix.heal.model.plan import Plan, PlannedStep
 from kfix.heal.plan.planfile import seal
-from kfix.heal.safety.refusals import PlannedFacts
 from tests.unit.heal.stage import Stage
 
 
@@ -24,30 +22,18 @@ def growing(stage: Stage) -> tuple[Plan, PlannedStep]:
     return plan, next(step for step in plan.steps if step.action == "reassign.move")
 
 
-def opened(stage: Stage, plan: Plan, journal: Journal, progress: RunProgress | None = None) -> OpenRun:
+def opened(stage: Stage, plan: Plan, journal: Journal) -> OpenRun:
     """Returns a run of this plan that writes to this journal."""
     context = stage.context()
-    clock = context.clock
-    return OpenRun(
-        plan=plan,
-        context=context,
-        folder=stage.store.create(plan, clock.now()),
-        passage=context.door.admit(plan),
-        lock=None,
-        journal=journal,
-        baseline=PlannedFacts(plan.facts),
-        progress=progress or RunProgress(),
-        samples=Samples(journal),
-        began=clock.monotonic(),
-        run_time=RunTime.begins(clock),
-    )
+    folder = stage.store.create(plan, context.clock.now())
+    return OpenRun.of(plan, context, folder, context.door.admit(plan), Locked("", None), journal, Replay())
 
 
 @contextmanager
-def parts(stage: Stage, plan: Plan) -> Iterator[tuple[Components, list[dict[str, Any]]]]:
-    """Yields the parts of a run of this plan, sealed again, and the records that they write."""
+def parts(stage: Stage, plan: Plan) -> Iterator[tuple[OpenRun, list[dict[str, Any]]]]:
+    """Yields a run of this plan, sealed again, and the records that it writes."""
     plan = seal(plan)
     records = list[dict[str, Any]]()
     with TemporaryFile("wb") as file:
         journal = Journal(file, {}, stage.cluster.clock, lambda record: records.append(dict(record)))
-        yield Components(opened(stage, plan, journal)), records
+        yield opened(stage, plan, journal), records

@@ -19,9 +19,8 @@ from kfix.core.errors import UnreachableError
 from kfix.core.snapshot.reading import ChangeResult
 from kfix.heal.actions.base import ActionStatus
 from kfix.heal.actions.registry import ALL
-from kfix.heal.execution.change import FRESH_SECONDS, LATE_SECONDS, Change
-from kfix.heal.execution.context import RunProgress
-from kfix.heal.execution.guards import Guards
+from kfix.heal.execution import change, guards
+from kfix.heal.execution.change import FRESH_SECONDS, LATE_SECONDS
 from kfix.heal.journal.journal import Journal, JournalError
 from kfix.heal.journal.replay import replay, surely_since
 from kfix.heal.model.plan import CheckCall, PlannedStep
@@ -36,19 +35,19 @@ class Bench:
     def __init__(self, stage: Stage, file: Any) -> None:
         self.cluster, self.plan, self.file = stage.cluster, stage.plan(), file
         self.listened: list[str] = []
-        self.progress = RunProgress()
         clock = self.cluster.clock
         journal = Journal(self.file, {}, clock, lambda record: self.listened.append(str(record["type"])))
-        run = opened(stage, self.plan, journal, self.progress)
-        self.change = Change(run, Guards(run))
+        self.run = opened(stage, self.plan, journal)
 
     @property
     def step(self) -> PlannedStep:
         """The first step that changes the cluster."""
         return next(step for step in self.plan.steps if step.action == "reassign.noop")
 
-    def make(self, right_before: Callable[[PlannedStep], None] = lambda _step: None) -> ChangeResult:
-        return self.change.make(self.step, right_before)
+    def make(self, right_before: Callable[[], None] = lambda: None, step: PlannedStep | None = None) -> ChangeResult:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(guards, "right_before", lambda _run, _step: right_before())
+            return change.make(self.run, step or self.step)
 
     def records(self) -> list[dict[str, Any]]:
         self.file.seek(0)
@@ -94,11 +93,11 @@ def test_a_guard_that_does_not_hold_stops_the_change_before_its_intent(bench: Be
     assert stop.value.outcome is Outcome.REFUSED
     assert "step.intent" not in bench.types()
     assert bench.calls() == []
-    assert not bench.progress.begun
+    assert not bench.run.progress.begun
 
 
 def test_what_is_checked_right_before_the_call_can_still_stop_it(bench: Bench) -> None:
-    def lock_lost(_step: PlannedStep) -> None:
+    def lock_lost() -> None:
         raise Stop(Outcome.REFUSED, "the lock was lost")
 
     with pytest.raises(Stop, match="the lock was lost"):
@@ -109,7 +108,7 @@ def test_what_is_checked_right_before_the_call_can_still_stop_it(bench: Bench) -
 def test_where_the_disk_took_its_time_everything_is_read_again(bench: Bench) -> None:
     asked: list[int] = []
 
-    def slow_disk_then_lock_lost(_step: PlannedStep) -> None:
+    def slow_disk_then_lock_lost() -> None:
         asked.append(len(asked))
         if len(asked) == 1:
             bench.cluster.clock.sleep(FRESH_SECONDS + 0.5)
@@ -128,13 +127,13 @@ def test_where_the_disk_took_its_time_the_guards_are_asked_again(bench: Bench) -
     enough = CheckCall("brokers_live_at_least", Args({"n": 2}))
     step = replace(bench.step, pre=(), require=(enough,))
 
-    def slow_disk(_step: PlannedStep) -> None:
+    def slow_disk() -> None:
         bench.cluster.clock.sleep(FRESH_SECONDS + 0.5)
         for broker in bench.cluster.brokers.values():
             broker.alive = False
 
     with pytest.raises(Stop, match=r"needs brokers_live_at_least.*") as stop:
-        bench.change.make(step, slow_disk)
+        bench.make(slow_disk, step)
     assert stop.value.outcome is Outcome.REFUSED
     assert bench.calls() == []
     assert bench.records()[-1]["error"] == "not issued"
@@ -148,7 +147,7 @@ def test_a_lost_answer_is_looked_up_and_the_call_is_not_made_again(bench: Bench,
     assert "step.probe" in bench.types()
     results = [record["changed"] for record in bench.records() if record["type"] == "step.result"]
     assert results == ([None, True] if applied else [None])
-    assert bool([text for text in bench.progress.changed.values() if "may or may not" in text]) is not applied
+    assert bool([text for text in bench.run.progress.changed.values() if "may or may not" in text]) is not applied
 
 
 def test_an_answer_that_may_come_after_the_change_counts_as_unknown(bench: Bench) -> None:
@@ -171,11 +170,11 @@ def test_the_facts_after_a_change_are_caught_up_only_once_it_is_seen(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, status: ActionStatus
 ) -> None:
     monkeypatch.setattr(type(ALL["reassign.noop"]), "probe", lambda *_: status)
-    bench.change.note(bench.step, {})
-    bench.change.catch_up()
+    change.note(bench.run, bench.step, {})
+    change.catch_up(bench.run)
     seen = status in {ActionStatus.DONE, ActionStatus.IN_PROGRESS}
     assert bench.types() == (["facts.updated"] if seen else [])
-    assert (bench.step.id in bench.change.unmoved) is not seen
+    assert (bench.step.id in bench.run.unmoved) is not seen
 
 
 @pytest.mark.parametrize("code", [3, 31, 41, 60, 85])
@@ -184,7 +183,7 @@ def test_an_answer_that_nothing_was_changed_is_trusted(bench: Bench, code: int) 
     result = bench.make()
     assert not result.accepted
     assert not result.unknown
-    assert bench.progress.changed == {}
+    assert bench.run.progress.changed == {}
     assert bench.records()[-1]["changed"] is False
 
 
@@ -195,7 +194,7 @@ def test_a_call_that_is_cut_off_counts_as_one_that_may_have_happened(bench: Benc
     bench.cluster.faults.before("reassign", interrupt)
     with pytest.raises(KeyboardInterrupt):
         bench.make()
-    assert [text for text in bench.progress.changed.values() if "may or may not" in text]
+    assert [text for text in bench.run.progress.changed.values() if "may or may not" in text]
     assert bench.types() == ["step.intent"]
 
 
@@ -218,16 +217,16 @@ def test_a_killed_run_adopts_what_the_cluster_shows(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, status: ActionStatus, changed: bool
 ) -> None:
     monkeypatch.setattr(type(ALL["reassign.noop"]), "probe", lambda *_: status)
-    assert bench.change.adopt(bench.step, {}, {}, 0.0) is status
+    assert change.adopt(bench.run, bench.step, {}, {}, 0.0) is status
     assert bench.calls() == []
-    assert bench.progress.issued == ([bench.step] if changed else [])
+    assert bench.run.progress.issued == ([bench.step] if changed else [])
     result = next(record for record in bench.records() if record["type"] == "step.result")
     assert result["changed"] is changed
 
 
 def test_what_a_killed_run_cannot_find_out_gets_no_result(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(ALL["reassign.noop"]), "probe", lambda *_: ActionStatus.UNKNOWN)
-    bench.change.adopt(bench.step, {}, {}, 0.0)
+    change.adopt(bench.run, bench.step, {}, {}, 0.0)
     assert bench.types() == ["step.probe"]
 
 
@@ -254,7 +253,7 @@ def test_a_change_that_may_still_arrive_is_waited_for_before_it_counts_as_not_ma
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(clock), "sleep", arrives)
-        found = bench.change.adopt(bench.step, image, sent, LATE_SECONDS)
+        found = change.adopt(bench.run, bench.step, image, sent, LATE_SECONDS)
     assert clock.monotonic() - began == pytest.approx(waited, abs=1.5)
     result = next(r for r in reversed(bench.records()) if r["type"] == "step.result")
     assert (found, result["changed"]) == (
@@ -281,7 +280,7 @@ def test_a_change_that_may_still_arrive_is_waited_for_as_long_whatever_the_clock
         clock.sleep(20.0)
     clock.step(seconds)
     began = clock.monotonic()
-    bench.change.adopt(bench.step, image, sent, LATE_SECONDS)
+    change.adopt(bench.run, bench.step, image, sent, LATE_SECONDS)
     waits = {"memory": 25.0, "later": 45.0, "": 2.0 if seconds > 0 else LATE_SECONDS}
     assert clock.monotonic() - began == pytest.approx(waits[boot], abs=1.5)
     other = {**sent, "who": {"host": "elsewhere"}, "boot": "another"}

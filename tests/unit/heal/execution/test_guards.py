@@ -9,6 +9,7 @@ import pytest
 
 from kfix.core.args import Args
 from kfix.core.clock import RunTime
+from kfix.heal.execution import guards
 from kfix.heal.model.plan import CheckCall
 from kfix.heal.safety.outcomes import Outcome, Stop
 from tests.each import for_each
@@ -32,10 +33,10 @@ def test_only_an_answer_that_passes_lets_a_run_begin_and_a_change_pass(
     stage = stages("coordinator-stuck")
     plan = replace(stage.plan(), preconditions=(call,))
     step = replace(plan.steps[0], require=(call,))
-    with parts(stage, plan) as (components, records):
+    with parts(stage, plan) as (run, records):
         if before is not None:
             before(stage)
-        for asked in (components.guards.preconditions, lambda: components.guards.check(step)):
+        for asked in (lambda: guards.preconditions(run), lambda: guards.check(run, step)):
             if verdict == "pass":
                 asked()
                 continue

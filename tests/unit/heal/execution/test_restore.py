@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from kfix.core.snapshot.snapshot import Assignment
-from kfix.heal.execution.components import Components
-from kfix.heal.execution.context import RunProgress
+from kfix.heal.execution.context import OpenRun, RunProgress
 from kfix.heal.execution.restore import InterruptedMoves, Way, choose, moves_of, rollback_command, still_moving
 from kfix.heal.journal.journal import Terminated
 from kfix.heal.model.plan import Gate
@@ -44,11 +43,11 @@ def test_only_the_runs_own_moves_are_still_under_way(
 def test_where_the_moves_cannot_be_read_all_that_are_not_verified_count_as_under_way(weak: Stage) -> None:
     plan, step = growing(weak)
     other = next(each for each in plan.steps if each.action == "reassign.move" and each != step)
-    with parts(weak, plan) as (components, _):
+    with parts(weak, plan) as (run, _):
         weak.cluster.faults.unreadable["reassignments"] = "gone"
-        components.run.progress.issued.extend((step, other))
-        components.run.progress.verified.add(other.id)
-        found = moves_of(components.run)
+        run.progress.issued.extend((step, other))
+        run.progress.verified.add(other.id)
+        found = moves_of(run)
     assert (found.steps, found.unknown) == ((step,), "reassignments: gone")
 
 
@@ -69,19 +68,19 @@ CANCEL_IS_TYPED = Policy({"reassign.cancel": Gate.TYPED})
 
 
 @contextmanager
-def asked(folder: Path, answers: list[str], policy: Policy = NO_POLICY) -> Iterator[tuple[Components, Stage]]:
+def asked(folder: Path, answers: list[str], policy: Policy = NO_POLICY) -> Iterator[tuple[OpenRun, Stage]]:
     stage = Stage("weak-topic", folder, runbook="raise-topic-rf")
     stage.human = Answers(answers, reads=lambda: stage.cluster.clock.sleep(READS_SECONDS))
     plan, _ = growing(stage)
-    with parts(stage, plan) as (components, _):
-        components.run.passage._door = Door(stage.cluster, policy, tuple, stage.cluster.clock)
-        yield components, stage
+    with parts(stage, plan) as (run, _):
+        run.passage._door = Door(stage.cluster, policy, tuple, stage.cluster.clock)
+        yield run, stage
 
 
 def chosen(folder: Path, answers: list[str], *, end: KeyboardInterrupt, throttled: bool, policy: Policy) -> Way:
-    with asked(folder, answers, policy) as (components, stage):
+    with asked(folder, answers, policy) as (run, stage):
         _, step = growing(stage)
-        return choose(components, InterruptedMoves((step,)), end, throttled=throttled)
+        return choose(run, InterruptedMoves((step,)), end, throttled=throttled)
 
 
 @for_each(
@@ -110,8 +109,8 @@ def test_a_process_that_is_terminated_asks_no_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("policy", [NO_POLICY, CANCEL_IS_TYPED])
 def test_the_screen_offers_a_cancel_only_where_the_policy_allows_it(tmp_path: Path, policy: Policy) -> None:
-    with asked(tmp_path, [""], policy) as (components, stage):
+    with asked(tmp_path, [""], policy) as (run, stage):
         _, step = growing(stage)
-        choose(components, InterruptedMoves((step,)), KeyboardInterrupt(), throttled=True)
+        choose(run, InterruptedMoves((step,)), KeyboardInterrupt(), throttled=True)
         assert ("[c]" in stage.human.asked[0]) is (policy is NO_POLICY)
         assert ("does not allow cancelling" in stage.human.shown[0]) is (policy is not NO_POLICY)

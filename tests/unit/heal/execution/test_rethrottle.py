@@ -10,7 +10,7 @@ import pytest
 
 from kfix.core.args import Args
 from kfix.core.errors import UsageError
-from kfix.heal.execution.rethrottle import LEAST_RATE, request_throttle
+from kfix.heal.execution.rethrottle import LEAST_RATE, poll, request_throttle
 from kfix.heal.model.plan import Phase, Plan, PlannedStep
 from tests.each import for_each
 from tests.unit.heal.execution.parts import parts
@@ -32,11 +32,11 @@ def throttled(stage: Stage) -> tuple[Plan, list[PlannedStep], list[PlannedStep]]
 
 def polled(stage: Stage, text: str, *issued: PlannedStep) -> list[dict[str, Any]]:
     plan, _, _ = throttled(stage)
-    with parts(stage, plan) as (components, records):
-        components.run.progress.issued.extend(issued)
-        path = components.run.folder.path / FILE
+    with parts(stage, plan) as (run, records):
+        run.progress.issued.extend(issued)
+        path = run.folder.path / FILE
         path.write_text(text, encoding="utf-8")
-        components.watch.rethrottle.poll()
+        poll(run)
         assert not path.exists()
     return records
 

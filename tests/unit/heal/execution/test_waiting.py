@@ -14,7 +14,7 @@ from kfix.core.errors import NotProvedError, StoppedError, UnreachableError
 from kfix.front.console import console_on
 from kfix.heal.actions.base import Copied
 from kfix.heal.actions.registry import ALL as ACTIONS
-from kfix.heal.execution.waiting import Meter, Wait, Waits
+from kfix.heal.execution.waiting import Wait, report_copies
 from kfix.heal.journal.journal import Journal
 from kfix.heal.report.run import RunReporter
 from kfix.heal.report.words import ProgressLine, wait_words
@@ -126,9 +126,8 @@ def test_the_time_left_follows_from_the_rate_and_is_unknown_without_one(
     with (tmp_path / "journal.ndjson").open("wb") as file:
         journal = Journal(file, {}, clock, lambda record: records.append(dict(record)))
         run = opened(stage, plan, journal)
-        meter = Meter(run, Waits(run))
         for _ in copied:
-            meter.poll([step], Wait("", "a check", "", "", 3.0, 9.0))
+            report_copies(run, [step], Wait("", "a check", "", "", 3.0, 9.0))
             clock.sleep(2.0)
     assert (records[-1]["bytes_per_second"], records[-1]["seconds_left"]) == (rate, left)
     assert records[0]["type"] == ("wait" if isinstance(copied[0], UnreachableError) else "progress")
@@ -149,9 +148,8 @@ def test_the_rate_is_that_of_the_last_half_minute(tmp_path: Path, monkeypatch: p
     with (tmp_path / "journal.ndjson").open("wb") as file:
         journal = Journal(file, {}, clock, lambda record: records.append(dict(record)))
         run = opened(stage, plan, journal)
-        meter = Meter(run, Waits(run))
         for _ in range(50):
-            meter.poll([step])
+            report_copies(run, [step])
             clock.sleep(2.0)
     assert {record["bytes_per_second"] for record in records[1:31]} == {1}
     assert records[-1]["bytes_per_second"] == 10

@@ -9,6 +9,7 @@ import pytest
 
 from kfix.core.args import Args
 from kfix.core.snapshot.snapshot import Assignment
+from kfix.heal.execution import guards, watch
 from kfix.heal.execution.watch import PAUSE_SECONDS, UNREADABLE_SECONDS, hopeless
 from kfix.heal.model.plan import CheckCall, Invariant, OnBreach
 from kfix.heal.safety.outcomes import Outcome, Stop
@@ -40,14 +41,14 @@ def test_moves_that_no_controller_lists_are_waited_for_and_then_end_the_run(
     weak: Stage, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
     plan, step = growing(weak)
-    with parts(weak, replace(plan, preconditions=(), invariants=())) as (components, records):
+    with parts(weak, replace(plan, preconditions=(), invariants=())) as (run, records):
         later(weak, seconds, "reassignments", monkeypatch)
         if seconds < UNREADABLE_SECONDS:
-            components.watch.before_change(step)
+            watch.before_change(run, step)
             assert [r["observed"] for r in records if r["type"] == "wait"][:1] == ["reassignments: gone"]
             return
         with pytest.raises(Stop, match="the number of partitions being moved cannot be read") as stop:
-            components.watch.before_change(step)
+            watch.before_change(run, step)
         assert stop.value.outcome is Outcome.UNREACHABLE
 
 
@@ -58,12 +59,12 @@ def test_no_more_moves_are_under_way_than_the_limit(weak: Stage, most: int) -> N
     now = weak.cluster.records.assignments[tp].replicas
     weak.cluster.records.assignments[tp] = Assignment((*now, 9), adding=(9,))
     capped = replace(plan, preconditions=(), caps=replace(plan.caps, max_concurrent_moves=most))
-    with parts(weak, capped) as (components, _):
+    with parts(weak, capped) as (run, _):
         if most > 1:
-            components.watch.before_change(step)
+            watch.before_change(run, step)
             return
         with pytest.raises(Stop, match=r"partitions being moved: 1; the limit is 1 at once") as stop:
-            components.watch.before_change(step)
+            watch.before_change(run, step)
         assert stop.value.outcome is Outcome.LIMIT
 
 
@@ -74,23 +75,23 @@ def test_an_invariant_that_cannot_be_read_is_broken(
 ) -> None:
     plan, _ = growing(weak)
     call = CheckCall("brokers_live_at_least", Args({"n": 3}))
-    with parts(weak, replace(plan, invariants=(Invariant(call, on_breach),))) as (components, records):
+    with parts(weak, replace(plan, invariants=(Invariant(call, on_breach),))) as (run, records):
         later(weak, seconds, "zookeeper", monkeypatch)
         if on_breach is OnBreach.PAUSE and seconds < PAUSE_SECONDS:
-            components.watch.invariants()
+            watch.invariants(run)
             assert [r["type"] for r in records if r["type"] in ("pause", "resume")] == ["pause", "resume"]
             return
         with pytest.raises(Stop, match=r"invariant.*inconclusive: zookeeper: gone") as stop:
-            components.watch.invariants()
+            watch.invariants(run)
         assert stop.value.outcome is Outcome.BREACH
 
 
 def test_an_invariant_that_is_broken_ends_a_run_before_its_next_change(weak: Stage) -> None:
     plan, step = growing(weak)
     lively = Invariant(CheckCall("brokers_live_at_least", Args({"n": 9})), OnBreach.STOP)
-    with parts(weak, replace(plan, preconditions=(), invariants=(lively,))) as (components, _):
+    with parts(weak, replace(plan, preconditions=(), invariants=(lively,))) as (run, _):
         with pytest.raises(Stop, match="an invariant no longer holds") as stop:
-            components.watch.before_change(step)
+            watch.before_change(run, step)
         assert stop.value.outcome is Outcome.BREACH
 
 
@@ -100,15 +101,14 @@ def test_the_limit_of_the_duration_ends_a_run_before_a_change_and_while_it_waits
 ) -> None:
     plan, step = growing(weak)
     capped = replace(plan, preconditions=(), caps=replace(plan.caps, max_duration=60.0))
-    with parts(weak, capped) as (components, _):
+    with parts(weak, capped) as (run, _):
         weak.cluster.clock.sleep(spent)
-        watch = components.watch
-        for check in (watch.before_change, watch.right_before, lambda one: watch.poll([one])):
+        for check in (watch.before_change, guards.right_before, lambda run, one: watch.poll(run, [one])):
             if not over:
-                check(step)
+                check(run, step)
                 continue
             with pytest.raises(Stop, match=r"the limit is 60 s \(limits.max_duration\)") as stop:
-                check(step)
+                check(run, step)
             assert stop.value.outcome is Outcome.LIMIT
 
 

@@ -72,17 +72,17 @@ def test_a_goal_of_which_no_check_applies_is_not_met_already(stage: Stage) -> No
 
 def test_slow_guards_make_the_facts_be_read_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """The guards took longer than facts stay fresh, and the cluster has changed behind them."""
-    from kfix.heal.execution.guards import Guards
+    from kfix.heal.execution import guards
 
-    asked = Guards.check
+    asked = guards.check
 
-    def slow(self: Guards, step: Any) -> None:
-        asked(self, step)
+    def slow(run: Any, step: Any) -> None:
+        asked(run, step)
         if stage.human.asked:
             stage.cluster.clock.sleep(2)
             stage.cluster.brokers[1].alive = True
 
-    monkeypatch.setattr(Guards, "check", slow)
+    monkeypatch.setattr(guards, "check", slow)
     with pytest.raises(RefusedError, match="the cluster has changed"):
         stage.run()
     assert stage.methods() == []
