@@ -12,8 +12,8 @@ from typing import Any
 
 from mkdocs.structure.files import File
 
+from kfix.heal.report.page import page
 from kfix.heal.runbook.catalogue import load_all
-from kfix.heal.session.runbooks import page_of
 from kfix_diagnostics.catalogue import pages
 
 DOCS = Path(__file__).parent
@@ -72,7 +72,7 @@ def _findings() -> Iterator[tuple[str, str]]:
 
 def _runbooks() -> Iterator[tuple[str, str]]:
     for runbook in load_all(None):
-        yield f"runbooks/{runbook.id}.md", page_of(runbook)
+        yield f"runbooks/{runbook.id}.md", page(runbook)
 
 
 def _target(here: PurePosixPath, link: str) -> str:

@@ -19,7 +19,7 @@ from kfix.heal.journal.runs import RunDir, RunStore
 from kfix.heal.model.plan import CheckCall, Created, Gate, Goal, OnFailure, Plan, PlannedStep, Skipped, Undo
 from kfix.heal.plan.fidelity import without_estimates
 from kfix.heal.plan.planfile import longest_life, seal
-from kfix.heal.plan.steps import StepShape, build_step
+from kfix.heal.plan.steps import build_step
 from kfix.heal.probes.facts import FactReader
 from kfix.heal.probes.moves import target_of
 from kfix.heal.safety.proof import lasting
@@ -187,14 +187,16 @@ class _Maker:
         return self._moving
 
     def _step(self, step: PlannedStep, undo: Undo, what: str = "undo") -> PlannedStep:
-        shape = StepShape(
-            id=f"{what}-{step.id}",
+        made = build_step(
+            f"{what}-{step.id}",
+            undo.action,
+            undo.args,
+            self.plan.cluster.name,
             why=f"reverts step {step.id}: {step.what}",
             gate=Gate.PLAN,
             verify_timeout=_MOVE_SECONDS if undo.action.startswith("reassign.") else _PROVE_SECONDS,
             on_failure=OnFailure.CONTINUE,
         )
-        made = build_step(shape, undo.action, undo.args, self.plan.cluster.name)
         self.copies |= made.estimate.replicas_moved > 0
         return made
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 from kfix import __version__
 from kfix.core.args import Args, ArgValue, coerce
-from kfix.core.derive.restoring import OffsetsItem
 from kfix.core.diagnosis.finding import REQUEST, FactValue, Finding
 from kfix.core.documents.problems import unknown
 from kfix.core.errors import KfixError, RefusedError
-from kfix.core.ports import Clock, ClusterChanger, ClusterLock, ClusterReader
-from kfix.core.snapshot.snapshot import Snapshot
 from kfix.heal.execution.context import Context
 from kfix.heal.execution.run import run_plan
 from kfix.heal.gate.gates import Given, Unattended
 from kfix.heal.journal.runs import RunStore
+from kfix.heal.memory.cluster import MemoryCluster
+from kfix.heal.memory.incidents.prepared import PreparedIncident
 from kfix.heal.model.plan import Created, Gate, Plan
 from kfix.heal.model.runbook import Runbook, RunbookTest
 from kfix.heal.planning import matching
@@ -27,33 +25,7 @@ from kfix.heal.policy import NO_POLICY
 from kfix.heal.runbook.placements import PlacementInput
 from kfix.heal.safety.door import Door
 
-
-class FixtureCluster(ClusterReader, ClusterChanger, Protocol):
-    """A cluster in memory, with its own clock and lock."""
-
-    @property
-    def clock(self) -> Clock: ...
-
-    @property
-    def lock(self) -> ClusterLock: ...
-
-    def snapshot(self) -> Snapshot: ...
-
-
-class Fixture(Protocol):
-    """A faulty cluster, the finding that a diagnosis of it gives, and saved offsets to restore."""
-
-    @property
-    def cluster(self) -> FixtureCluster: ...
-
-    @property
-    def finding(self) -> Finding: ...
-
-    @property
-    def offsets(self) -> tuple[OffsetsItem, ...]: ...
-
-
-Fixtures = Mapping[str, Callable[[], Fixture]]
+Incidents = Mapping[str, Callable[[], PreparedIncident]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +37,21 @@ class Tested:
     problems: tuple[str, ...]
 
 
-def run_tests(runbook: Runbook, fixtures: Fixtures, home: Path) -> Iterator[Tested]:
+def run_tests(runbook: Runbook, incidents: Incidents, home: Path) -> Iterator[Tested]:
     """Yields the result of each test. Runs are recorded under `home`, which is never the store of real runs."""
     for number, test in enumerate(runbook.tests):
-        problems = tuple(_problems(runbook, test, fixtures, home / f"{runbook.id}-{number}"))
+        problems = tuple(_problems(runbook, test, incidents, home / f"{runbook.id}-{number}"))
         yield Tested(runbook.id, test.name, problems)
 
 
-def _problems(runbook: Runbook, test: RunbookTest, fixtures: Fixtures, home: Path) -> Iterator[str]:
-    if test.cluster not in fixtures:
-        yield unknown("cluster", test.cluster, fixtures)
+def _problems(runbook: Runbook, test: RunbookTest, incidents: Incidents, home: Path) -> Iterator[str]:
+    if test.cluster not in incidents:
+        yield unknown("cluster", test.cluster, incidents)
         return
-    fixture = fixtures[test.cluster]()
+    incident = incidents[test.cluster]()
     wanted = test.expect
     try:
-        plan = _plan(runbook, test, fixture)
+        plan = _plan(runbook, test, incident)
     except RefusedError as refusal:
         reason = str(refusal)
         if not wanted.refused_by:
@@ -98,7 +70,7 @@ def _problems(runbook: Runbook, test: RunbookTest, fixtures: Fixtures, home: Pat
     else:
         yield from _of_plan(plan, test)
         if wanted.healed:
-            yield from _of_run(plan, fixture.cluster, home)
+            yield from _of_run(plan, incident.cluster, home)
 
 
 def _of_plan(plan: Plan, test: RunbookTest) -> Iterator[str]:
@@ -109,7 +81,7 @@ def _of_plan(plan: Plan, test: RunbookTest) -> Iterator[str]:
         yield f"max_gate: expected {wanted.max_gate.word} at most, got {plan.highest_gate.word}"
 
 
-def _of_run(plan: Plan, cluster: FixtureCluster, home: Path) -> Iterator[str]:
+def _of_run(plan: Plan, cluster: MemoryCluster, home: Path) -> Iterator[str]:
     given = Given(Gate.STEP, {step.id: step.phrase for step in plan.steps}, "the runbook's test")
     # A cluster in memory has no network that could be cut, and the site's policy is not under test.
     door = Door(cluster, NO_POLICY, tuple, cluster.clock)
@@ -120,12 +92,12 @@ def _of_run(plan: Plan, cluster: FixtureCluster, home: Path) -> Iterator[str]:
         yield f"healed: expected a proof, got: {error}"
 
 
-def _plan(runbook: Runbook, test: RunbookTest, fixture: Fixture) -> Plan | AlreadyMet:
-    cluster = fixture.cluster
+def _plan(runbook: Runbook, test: RunbookTest, incident: PreparedIncident) -> Plan | AlreadyMet:
+    cluster = incident.cluster
     params = _params(runbook, test)
-    placement_input = PlacementInput(cluster.snapshot(), offsets=fixture.offsets)
+    placement_input = PlacementInput(cluster.snapshot(), offsets=incident.offsets)
     created = Created(cluster.clock.now(), "test", "test", __version__)
-    finding = _finding(runbook, test, fixture, placement_input, params)
+    finding = _finding(runbook, test, incident, placement_input, params)
     return make_plan(runbook, finding, cluster, created=created, params=params, placement_input=placement_input)
 
 
@@ -139,17 +111,17 @@ def _params(runbook: Runbook, test: RunbookTest) -> Args:
 
 
 def _finding(
-    runbook: Runbook, test: RunbookTest, fixture: Fixture, placement_input: PlacementInput, params: Args
+    runbook: Runbook, test: RunbookTest, incident: PreparedIncident, placement_input: PlacementInput, params: Args
 ) -> Finding:
     """Returns the incident's finding. `finding` in the YAML names its code and the facts that differ."""
-    code = test.finding.get("code", fixture.finding.code)
+    code = test.finding.get("code", incident.finding.code)
     if code == REQUEST:
         return matching.request(runbook, str(params.get(matching.TOPIC, "")), placement_input.snapshot, "test")
-    if code != fixture.finding.code:
-        raise ValueError(f"the cluster {test.cluster} gives {fixture.finding.code}, not {code}")
-    facts: dict[str, FactValue] = dict(fixture.finding.facts)
+    if code != incident.finding.code:
+        raise ValueError(f"the cluster {test.cluster} gives {incident.finding.code}, not {code}")
+    facts: dict[str, FactValue] = dict(incident.finding.facts)
     facts |= {name: _fact(value) for name, value in test.finding.items() if name != "code"}
-    return replace(fixture.finding, facts=facts)
+    return replace(incident.finding, facts=facts)
 
 
 def _fact(value: object) -> FactValue:

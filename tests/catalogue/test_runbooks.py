@@ -19,7 +19,7 @@ from kfix.core.errors import RefusedError
 from kfix.core.snapshot.snapshot import Mode
 from kfix.heal.actions.base import Action
 from kfix.heal.actions.registry import ALL as ACTIONS
-from kfix.heal.actions.registry import described, example
+from kfix.heal.actions.registry import example
 from kfix.heal.execution.context import Context
 from kfix.heal.execution.run import run_plan
 from kfix.heal.gate.gates import Given
@@ -34,7 +34,7 @@ from kfix.heal.planning.values import parse_params
 from kfix.heal.policy import NO_POLICY
 from kfix.heal.probes.base import Probe
 from kfix.heal.probes.registry import ALL as PROBES
-from kfix.heal.report.page import ActionWords, page
+from kfix.heal.report.page import page
 from kfix.heal.runbook.catalogue import shipped_dir
 from kfix.heal.runbook.placements import PlacementInput
 from kfix.heal.safety.door import Door
@@ -177,9 +177,8 @@ def test_whatever_elects_another_controller_reads_every_partition_first() -> Non
 
 
 def test_every_runbook_has_a_page_with_a_way_by_hand_for_each_step() -> None:
-    words = {name: ActionWords(*described(action)) for name, action in ACTIONS.items()}
     for runbook in shipped.runbooks().values():
-        text = page(runbook, words)
+        text = page(runbook)
         assert text.count("- by hand:") == len(runbook.steps)
         assert all(step.why in text for step in runbook.steps)
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from kfix.core.args import Args, ArgValue
-from kfix.core.derive.restoring import OffsetsItem
-from kfix.core.diagnosis.finding import Finding
 from kfix.heal.actions.base import Action
 from kfix.heal.actions.registry import ALL as ACTIONS
+from kfix.heal.memory.cluster import MemoryCluster
 from kfix.heal.memory.incidents import ALL as INCIDENTS
+from kfix.heal.memory.incidents.prepared import PreparedIncident
 from kfix.heal.model.runbook import Runbook
 from kfix.heal.probes.facts import FactReader, read_facts
 from kfix.heal.probes.registry import ask
-from kfix.heal.testing import Fixture, run_tests
+from kfix.heal.testing import run_tests
 from kfix.lab.definition.protocols import Right
 from tests import shipped
 from tests.security.rights import (
@@ -47,22 +49,6 @@ UNSENT: Mapping[str, frozenset[Right]] = {
     "restore-offsets": frozenset({DELETE_GROUPS}),
 }
 BOOKS = shipped.runbooks()
-
-
-class _Recorded:
-    """An incident whose cluster is recorded."""
-
-    def __init__(self, incident: Fixture) -> None:
-        self._incident = incident
-        self.cluster = Recording(incident.cluster)
-
-    @property
-    def finding(self) -> Finding:
-        return self._incident.finding
-
-    @property
-    def offsets(self) -> tuple[OffsetsItem, ...]:
-        return self._incident.offsets
 
 
 def test_every_call_of_the_ports_is_driven_or_only_reads_what_a_diagnosis_reads() -> None:
@@ -117,17 +103,13 @@ def test_the_tests_of_a_runbook_send_requests_for_exactly_its_documented_rights(
 
 
 def _called(runbook: Runbook, home: Path) -> set[Called]:
-    recorded: list[_Recorded] = []
+    recorded: list[Recording] = []
 
-    def one(name: str) -> _Recorded:
-        recorded.append(_Recorded(INCIDENTS[name]()))
-        return recorded[-1]
+    def one(name: str) -> PreparedIncident:
+        incident = INCIDENTS[name]()
+        recorded.append(Recording(incident.cluster))
+        return replace(incident, cluster=cast("MemoryCluster", recorded[-1]))
 
-    fixtures = {name: lambda name=name: one(name) for name in INCIDENTS}
-    assert [each for each in run_tests(runbook, fixtures, home) if each.problems] == []
-    return set(_all(recorded))
-
-
-def _all(recorded: list[_Recorded]) -> Iterator[Called]:
-    for each in recorded:
-        yield from each.cluster.called
+    incidents = {name: lambda name=name: one(name) for name in INCIDENTS}
+    assert [each for each in run_tests(runbook, incidents, home) if each.problems] == []
+    return {called for each in recorded for called in each.called}

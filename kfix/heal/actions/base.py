@@ -90,6 +90,9 @@ class Action(ABC):
     optional: ClassVar[Kinds] = {}
     frozen: ClassVar[Kinds] = {}
     changes: ClassVar[bool] = True
+    #: {check: the arguments of the step that it takes}.
+    guarded: ClassVar[Mapping[str, Names]] = {}
+    proved: ClassVar[Mapping[str, Names]] = {}
     #: What takes the change back, or why nothing does, if it has no `inverse` of its own.
     irreversible: ClassVar[str]
 
@@ -135,12 +138,12 @@ class Action(ABC):
         """Returns the arguments of one step for both, if a person does the same for both; else None."""
         return None
 
-    def guards(self, _args: Args) -> Checks:
-        return ()
+    def guards(self, args: Args) -> Checks:
+        return tuple(CheckCall(check, args.only(*names)) for check, names in self.guarded.items())
 
-    def proves(self, _args: Args) -> Checks:
+    def proves(self, args: Args) -> Checks:
         """Returns the checks that show the change: they prove a step without a `verify`, and a rollback."""
-        return ()
+        return tuple(CheckCall(check, args.only(*names)) for check, names in self.proved.items())
 
     def hopeless(self, _args: Args) -> Checks:
         """Returns checks that must hold while the effect is waited for: once one fails, waiting is useless."""
@@ -152,7 +155,7 @@ class Action(ABC):
 
     @property
     def proves_itself(self) -> bool:
-        return type(self).proves is not Action.proves
+        return bool(self.proved) or type(self).proves is not Action.proves
 
     def gate_for(self, _args: Args) -> Gate:
         return self.gate_floor

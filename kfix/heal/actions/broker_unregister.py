@@ -14,9 +14,9 @@ from kfix.core.errors import RefusedError
 from kfix.core.ports import ClusterChanger, ClusterReader
 from kfix.core.snapshot.reading import ChangeResult, RegisteredAs
 from kfix.core.wording import several
-from kfix.heal.actions.base import Action, ActionStatus, Checks, Kinds, Names, NotApplicable, Preview
+from kfix.heal.actions.base import Action, ActionStatus, Kinds, Names, NotApplicable, Preview
 from kfix.heal.model.facts import Fact, ReadFact, about_registration, count
-from kfix.heal.model.plan import CheckCall, Estimate, Gate, Risk
+from kfix.heal.model.plan import Estimate, Gate, Risk
 from kfix.heal.probes.brokers import hidden_replicas
 
 _SECONDS = 1.0
@@ -30,6 +30,8 @@ class BrokerUnregister(Action):
     gate_floor = Gate.STEP
     params: ClassVar[Kinds] = {"broker": ArgKind.BROKER, "dead_for": ArgKind.DURATION}
     irreversible = "none: the broker registers again by itself if it is ever started"
+    guarded: ClassVar[Mapping[str, Names]] = {"broker_is_gone": ("broker", "dead_for")}
+    proved: ClassVar[Mapping[str, Names]] = {"broker_unregistered": ("broker",)}
 
     def freeze(self, args: Args, read: ReadFact) -> Args:
         broker = args.number("broker")
@@ -68,12 +70,6 @@ class BrokerUnregister(Action):
 
     def writes(self, args: Args) -> Names:
         return about_registration(args.number("broker"))
-
-    def guards(self, args: Args) -> Checks:
-        return (CheckCall("broker_is_gone", args.only("broker", "dead_for")),)
-
-    def proves(self, args: Args) -> Checks:
-        return (CheckCall("broker_unregistered", args.only("broker")),)
 
     def apply(self, args: Args, changer: ClusterChanger) -> ChangeResult:
         return changer.unregister_broker(args.number("broker"))

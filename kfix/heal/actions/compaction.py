@@ -35,6 +35,7 @@ class CompactionHasten(Configuring):
     gate_floor = Gate.TYPED
     params = TOPIC
     frozen: ClassVar[Kinds] = BEFORE
+    guarded: ClassVar[Mapping[str, Names]] = {"topic_in_sync": ("topic",)}
 
     def freeze(self, args: Args, read: ReadFact) -> Args:
         found = (text_of(read(key)) for key in self.writes(args))
@@ -66,9 +67,6 @@ class CompactionHasten(Configuring):
     def writes(self, args: Args) -> Names:
         return about_config(ResourceKind.TOPIC, args.text("topic"), *COMPACTION.values())
 
-    def guards(self, args: Args) -> Checks:
-        return (CheckCall("topic_in_sync", args.only("topic")),)
-
     def proves(self, args: Args) -> Checks:
         return (CheckCall("compaction_is", args.only("topic").with_(**dict(zip(COMPACTION, AT_ONCE, strict=True)))),)
 
@@ -84,6 +82,7 @@ class CompactionRestore(Configuring):
     gate_floor = Gate.AUTO
     params: ClassVar[Kinds] = {**TOPIC, **VALUES}
     irreversible = "none needed: it takes back settings of this plan"
+    proved: ClassVar[Mapping[str, Names]] = {"compaction_is": ("topic", *COMPACTION)}
 
     def resource(self, args: Args) -> Resource:
         return ResourceKind.TOPIC, args.text("topic")
@@ -106,9 +105,6 @@ class CompactionRestore(Configuring):
 
     def writes(self, args: Args) -> Names:
         return about_config(ResourceKind.TOPIC, args.text("topic"), *COMPACTION.values())
-
-    def proves(self, args: Args) -> Checks:
-        return (CheckCall("compaction_is", args.only("topic", *COMPACTION)),)
 
     def status(self, args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
         was = tuple(text_of(before[key]) for key in self.reads(args) if key in before)

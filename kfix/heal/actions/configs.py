@@ -95,8 +95,8 @@ class Configuring(Action):
         """A broker's configuration is set by that broker, and a throttle on a dead one hangs (KAFKA-13392)."""
         kind, name = self.resource(args)
         if kind is not ResourceKind.BROKER:
-            return ()
-        return (CheckCall("brokers_registered", Args({"brokers": (int(name),)})),)
+            return super().guards(args)
+        return (*super().guards(args), CheckCall("brokers_registered", Args({"brokers": (int(name),)})))
 
     def risk_for(self, args: Args) -> Risk:
         return Risk.ONE_TOPIC if self.resource(args)[0] is ResourceKind.TOPIC else Risk.ONE_BROKER
@@ -182,6 +182,7 @@ class ConfigSet(Configuring):
     params: ClassVar[Kinds] = {**PARAMS, "key": ArgKind.TEXT, "value": ArgKind.TEXT}
     optional: ClassVar[Kinds] = {"expect": ArgKind.TEXT, "replicas": ArgKind.INT, "spare": ArgKind.INT}
     frozen: ClassVar[Kinds] = {"before": ArgKind.TEXT, "effective": ArgKind.TEXT}
+    proved: ClassVar[Mapping[str, Names]] = {"config_is": ("kind", "name", "key", "value")}
 
     def freeze(self, args: Args, read: ReadFact) -> Args:
         kind, name = resource_of(args)
@@ -241,9 +242,6 @@ class ConfigSet(Configuring):
             return found
         enough = Args({"topic": args.text("name"), "n": int(args.text("value"))})
         return (*found, CheckCall("topic_isr_at_least", enough))
-
-    def proves(self, args: Args) -> Checks:
-        return (CheckCall("config_is", args.only("kind", "name", "key", "value")),)
 
     def gate_for(self, args: Args) -> Gate:
         return durability.gate_of(args.text("key"), args.text("effective"), args.text("value"))

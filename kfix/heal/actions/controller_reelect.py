@@ -32,6 +32,7 @@ class ControllerReelect(Action):
         "epoch_version": ArgKind.INT,
     }
     irreversible = "none: the new controller stays; any live broker can be the controller"
+    guarded: ClassVar[Mapping[str, Names]] = {"reelection_is_safe": ()}
 
     def reads(self, _args: Args) -> Names:
         return about_cluster("controller", "controller_epoch", "controller_epoch_version", "migrating")
@@ -71,9 +72,6 @@ class ControllerReelect(Action):
             # The node is deleted and no controller has been elected yet.
             return ActionStatus.IN_PROGRESS
         return ActionStatus.NOT_STARTED if node.broker == args.number("controller") else ActionStatus.UNKNOWN
-
-    def guards(self, _args: Args) -> Checks:
-        return (CheckCall("reelection_is_safe"),)
 
     def proves(self, args: Args) -> Checks:
         return (CheckCall("controller_reelected", Args({"after": args.number("epoch")})),)

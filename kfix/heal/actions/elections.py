@@ -28,6 +28,7 @@ class Electing(Action):
 
     risk = Risk.ONE_PARTITION
     params = ON_PARTITION
+    guarded: ClassVar[Mapping[str, Names]] = {"partition_has_live_isr": ("partition",)}
 
     def reads(self, args: Args) -> Names:
         """Includes the live replicas: who may win an election depends on them."""
@@ -37,9 +38,6 @@ class Electing(Action):
     def writes(self, args: Args) -> Names:
         """An election moves leader, epoch and ISR, but neither the assignment nor the registrations."""
         return about(args.tp(), "leader", "leader_epoch", "isr", "live_isr")
-
-    def guards(self, args: Args) -> Checks:
-        return (CheckCall("partition_has_live_isr", args.only("partition")),)
 
     def status(self, args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
         """Every election raises the leader epoch: while the epoch is the same, nothing has happened yet."""

@@ -16,9 +16,9 @@ from kfix.core.errors import RefusedError
 from kfix.core.ports import ClusterChanger, ClusterReader
 from kfix.core.snapshot.group_reading import REBALANCING
 from kfix.core.snapshot.reading import ChangeResult
-from kfix.heal.actions.base import Action, ActionStatus, Checks, Kinds, Names, NotApplicable, Preview
+from kfix.heal.actions.base import Action, ActionStatus, Kinds, Names, NotApplicable, Preview
 from kfix.heal.model.facts import GROUP_FACTS, MEMBER_FACTS, Fact, ReadFact, about_member, about_rebalance
-from kfix.heal.model.plan import CheckCall, Estimate, Gate, Risk
+from kfix.heal.model.plan import Estimate, Gate, Risk
 
 _MEMBER = ("group", "member")
 _MAX_LOSS = (
@@ -40,6 +40,8 @@ class GroupEvict(Action):
         "awaited": ArgKind.INT,
     }
     irreversible = "none: a client that still runs joins again by itself when it polls, as a new member"
+    guarded: ClassVar[Mapping[str, Names]] = {"member_holds_rebalance": _MEMBER}
+    proved: ClassVar[Mapping[str, Names]] = {"member_is_gone": _MEMBER}
 
     def freeze(self, args: Args, read: ReadFact) -> Args:
         group, member = args.text("group"), args.text("member")
@@ -70,12 +72,6 @@ class GroupEvict(Action):
     def writes(self, args: Args) -> Names:
         group, member = args.text("group"), args.text("member")
         return (*about_rebalance(group, *GROUP_FACTS), *about_member(group, member, *MEMBER_FACTS))
-
-    def guards(self, args: Args) -> Checks:
-        return (CheckCall("member_holds_rebalance", args.only(*_MEMBER)),)
-
-    def proves(self, args: Args) -> Checks:
-        return (CheckCall("member_is_gone", args.only(*_MEMBER)),)
 
     def apply(self, args: Args, changer: ClusterChanger) -> ChangeResult:
         return changer.evict_member(args.text("group"), args.text("member"), args.text("instance"))

@@ -64,13 +64,12 @@ class Reassigning(Action):
 class Moving(Reassigning):
     """A reassignment from `before` to `replicas`."""
 
+    proved: ClassVar[Mapping[str, Names]] = {"assignment_is": ("partition", "replicas")}
+
     def guards(self, args: Args) -> Checks:
         """No move of the partition is under way, and its replicas are those of the plan: gate and text rest on that."""
         there = CheckCall("assignment_is", args.only("partition").with_(replicas=args.brokers("before")))
         return (CheckCall("no_reassignment", args.only("partition")), there)
-
-    def proves(self, args: Args) -> Checks:
-        return (CheckCall("assignment_is", args.only("partition", "replicas")),)
 
     def apply(self, args: Args, changer: ClusterChanger) -> ChangeResult:
         return changer.reassign(args.tp(), args.brokers("replicas"))
@@ -288,6 +287,7 @@ class ReassignCancel(Reassigning):
     gate_floor = Gate.STEP
     params = ON_PARTITION
     frozen: ClassVar[Kinds] = dict.fromkeys(("original", "target", "adding", "removing"), ArgKind.BROKERS)
+    guarded: ClassVar[Mapping[str, Names]] = {"cancel_is_safe": ("partition",)}
 
     def freeze(self, args: Args, read: ReadFact) -> Args:
         tp = args.tp()
@@ -333,9 +333,6 @@ class ReassignCancel(Reassigning):
 
     def reads(self, args: Args) -> Names:
         return about(args.tp(), "assignment", "reassigning", "adding", "removing")
-
-    def guards(self, args: Args) -> Checks:
-        return (CheckCall("cancel_is_safe", args.only("partition")),)
 
     def proves(self, args: Args) -> Checks:
         there = CheckCall("assignment_is", args.only("partition").with_(replicas=args.brokers("original")))

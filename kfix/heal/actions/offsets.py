@@ -38,6 +38,7 @@ class OffsetsCommit(Action):
     params: ClassVar[Kinds] = OFFSETS
     optional: ClassVar[Kinds] = {"back": ArgKind.BOOL, "outside": ArgKind.BOOL}
     frozen: ClassVar[Kinds] = {"offsets_before": ArgKind.TEXT}
+    proved: ClassVar[Mapping[str, Names]] = {"offsets_are": tuple(OFFSETS)}
 
     def freeze(self, args: Args, read: ReadFact) -> Args:
         literal = Args({"back": False, "outside": False, **args})
@@ -80,9 +81,6 @@ class OffsetsCommit(Action):
         as_planned = Args({**args.only("group", "topic"), "offsets": args.text("offsets_before")})
         found = (CheckCall("group_is_empty", args.only("group")), CheckCall("offsets_are", as_planned))
         return found if args.flag("outside") else (*found, CheckCall("offsets_in_log", args.only("topic", "offsets")))
-
-    def proves(self, args: Args) -> Checks:
-        return (CheckCall("offsets_are", args.only(*OFFSETS)),)
 
     def apply(self, args: Args, changer: ClusterChanger) -> ChangeResult:
         return changer.commit_offsets(args.text("group"), offsets_of(args))
@@ -139,6 +137,8 @@ class OffsetsTombstone(Action):
     params = ON_PARTITION
     frozen: ClassVar[Kinds] = {**KEY, "record": ArgKind.INT, "classic": ArgKind.INT}
     irreversible = "cannot be reverted: with the record, the partition cannot be loaded"
+    guarded: ClassVar[Mapping[str, Names]] = {"partition_has_live_isr": ("partition",)}
+    proved: ClassVar[Mapping[str, Names]] = {"key_is_deleted": ("partition", *KEY)}
 
     def freeze(self, args: Args, read: ReadFact) -> Args:
         found = only_conflict(args.tp(), read)
@@ -166,12 +166,6 @@ class OffsetsTombstone(Action):
 
     def writes(self, args: Args) -> Names:
         return about(args.tp(), "load_conflicts")
-
-    def guards(self, args: Args) -> Checks:
-        return (CheckCall("partition_has_live_isr", args.only("partition")),)
-
-    def proves(self, args: Args) -> Checks:
-        return (CheckCall("key_is_deleted", args.only("partition", *KEY)),)
 
     def apply(self, args: Args, changer: ClusterChanger) -> ChangeResult:
         return changer.delete_key(args.tp(), key_of(args))
@@ -205,6 +199,7 @@ class OffsetsRoll(Action):
     gate_floor = Gate.PLAN
     params: ClassVar[Kinds] = {**ON_PARTITION, "number": ArgKind.INT}
     irreversible = "none needed: compaction removes the record"
+    guarded: ClassVar[Mapping[str, Names]] = {"partition_has_live_isr": ("partition",)}
 
     def freeze(self, args: Args, read: ReadFact) -> Args:
         (leader,) = about(args.tp(), "leader")
@@ -226,9 +221,6 @@ class OffsetsRoll(Action):
 
     def reads(self, args: Args) -> Names:
         return about(args.tp(), "leader", "leader_epoch")
-
-    def guards(self, args: Args) -> Checks:
-        return (CheckCall("partition_has_live_isr", args.only("partition")),)
 
     def proves(self, args: Args) -> Checks:
         own = args.only("partition").with_(group=_group(args), key=_key(args).hex(), first=0)

@@ -106,13 +106,6 @@ _NAMED_EXAMPLES: Mapping[str, ArgValue] = {
 }
 
 
-def described(action: Action) -> tuple[str, str, str, str, str]:
-    """Returns (summary, risk, gate floor, undo, command by hand), made with example arguments."""
-    args = example(action)
-    preview, inverse = action.preview(args), action.inverse(args)
-    return action.summary, action.risk.value, action.gate_floor.word, inverse.text, preview.command
-
-
 def example(action: Action) -> Args:
     """Returns example arguments of an action, for pages and for tests over all actions."""
     return Args({name: _example(name, kind) for name, kind in action.kinds.items()})

@@ -34,6 +34,8 @@ class TransactionAbort(Action):
     gate_floor = Gate.STEP
     params: ClassVar[Kinds] = {**TRANSACTION, "timeout_ms": ArgKind.INT}
     irreversible = "cannot be reverted: it stays aborted, and its producer has to send the records again"
+    guarded: ClassVar[Mapping[str, Names]] = {"transaction_is_open": tuple(TRANSACTION)}
+    proved: ClassVar[Mapping[str, Names]] = {"transaction_ended": tuple(TRANSACTION)}
 
     def freeze(self, args: Args, read: ReadFact) -> Args:
         name, producer, epoch = args.text("transactional_id"), args.number("producer"), args.number("producer_epoch")
@@ -62,12 +64,6 @@ class TransactionAbort(Action):
 
     def writes(self, args: Args) -> Names:
         return (about_transaction(args.text("transactional_id"), args.number("since_ms")),)
-
-    def guards(self, args: Args) -> Checks:
-        return (CheckCall("transaction_is_open", args.only(*TRANSACTION)),)
-
-    def proves(self, args: Args) -> Checks:
-        return (CheckCall("transaction_ended", args.only(*TRANSACTION)),)
 
     def apply(self, args: Args, changer: ClusterChanger) -> ChangeResult:
         return changer.abort_transaction(
@@ -104,6 +100,7 @@ class TransactionEnd(Action):
     params: ClassVar[Kinds] = {**ON_PARTITION, "outcome": ArgKind.TEXT}
     frozen: ClassVar[Kinds] = {"hanging": ArgKind.TEXT}
     irreversible = "cannot be reverted: consumers read the partition by this marker from now on"
+    guarded: ClassVar[Mapping[str, Names]] = {"transaction_hangs": ("partition", "hanging")}
 
     def freeze(self, args: Args, read: ReadFact) -> Args:
         tp = args.tp()
@@ -138,9 +135,6 @@ class TransactionEnd(Action):
 
     def writes(self, args: Args) -> Names:
         return about(args.tp(), "hanging")
-
-    def guards(self, args: Args) -> Checks:
-        return (CheckCall("transaction_hangs", args.only("partition", "hanging")),)
 
     def proves(self, args: Args) -> Checks:
         batch, partition = _found(args).batch, args.only("partition")

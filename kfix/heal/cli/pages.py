@@ -24,8 +24,9 @@ from kfix.heal.cli.screen import Out
 from kfix.heal.model.plan import Plan
 from kfix.heal.model.runbook import Runbook
 from kfix.heal.plan import planfile
+from kfix.heal.report.page import page
 from kfix.heal.report.plan import first_sentence, print_notes, print_runbooks
-from kfix.heal.session.runbooks import page_of, runbook_schema, shipped, tested, validated
+from kfix.heal.session.runbooks import runbook_schema, shipped, tested, validated
 from kfix.heal.session.site import Site
 
 
@@ -64,9 +65,9 @@ def show(
     if json_output:
         say_json(_summary(runbook))
     elif sys.stdout.isatty():
-        print_lines(markdown_lines(page_of(runbook)), console_on(sys.stdout))
+        print_lines(markdown_lines(page(runbook)), console_on(sys.stdout))
     else:
-        say_document(page_of(runbook))
+        say_document(page(runbook))
 
 
 def _site(ctx: typer.Context) -> Site:
@@ -115,7 +116,7 @@ def doc(
     ] = None,
 ) -> None:
     """Write a runbook's page in Markdown, with manual commands for when kfix is not available."""
-    text = page_of(_site(ctx).load_or_file(name, runbooks))
+    text = page(_site(ctx).load_or_file(name, runbooks))
     if output is None:
         say_document(text)
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 from kfix import __version__
 from kfix.core.errors import RefusedError, UnreachableError
@@ -24,7 +25,7 @@ from kfix.heal.plan.steps import walk
 from kfix.heal.probes.registry import ask
 from kfix.heal.safety.door import Passage
 from kfix.heal.safety.outcomes import Outcome, StalePlan, Stop
-from kfix.heal.safety.proof import Proof, ProofTerms, lasting, prove, sample
+from kfix.heal.safety.proof import Proof, lasting, prove, sample
 from kfix.heal.safety.refusals import table
 
 
@@ -238,7 +239,7 @@ def _proof(run: OpenRun) -> Proof:
 
     # The goal of a rollback plan already consists of the effects of all its steps.
     own = lasting(run.progress.issued, counts) if run.progress.changed and not run.plan.undoes else ()
-    wanted = ProofTerms(tuple(dict.fromkeys((*goal.checks, *own))), goal.timeout, goal.interval, goal.consecutive)
+    wanted = replace(goal, checks=tuple(dict.fromkeys((*goal.checks, *own))))
 
     clock = run.clock
     began, missing = clock.monotonic(), dict[CheckCall, Answer]()

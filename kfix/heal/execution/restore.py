@@ -19,7 +19,7 @@ from kfix.heal.execution import apply, change, settle
 from kfix.heal.execution.context import OpenRun, RunProgress
 from kfix.heal.journal.journal import Terminated
 from kfix.heal.model.plan import OnFailure, Phase, Plan, PlannedStep, Undo
-from kfix.heal.plan.steps import StepShape, build_step
+from kfix.heal.plan.steps import build_step
 from kfix.heal.probes.facts import FactReader
 from kfix.heal.probes.moves import target_of
 from kfix.heal.safety.outcomes import Stop
@@ -256,14 +256,16 @@ def _back(run: OpenRun, move: PlannedStep) -> Iterator[PlannedStep]:
 
 
 def _step(plan: Plan, move: PlannedStep, undo: Undo, what: str) -> PlannedStep:
-    shape = StepShape(
-        id=f"{what}-{move.id}",
+    return build_step(
+        f"{what}-{move.id}",
+        undo.action,
+        undo.args,
+        plan.cluster.name,
         why=f"reverts step {move.id}, which was interrupted",
         verify_timeout=_CANCEL_SECONDS,
         phase=Phase.ALWAYS,
         on_failure=OnFailure.CONTINUE,
     )
-    return build_step(shape, undo.action, undo.args, plan.cluster.name)
 
 
 def _carry_out(run: OpenRun, step: PlannedStep) -> None:

@@ -31,7 +31,7 @@ from kfix.heal.model.plan import Created, Gate, Plan
 from kfix.heal.plan.planfile import audit
 from kfix.heal.rollback import make_rollback, refuse_altered_rollback
 from kfix.heal.safety.outcomes import Outcome, RollBackWanted, Stop, to_error
-from kfix.heal.safety.proof import Asked, Proof, ProofTerms, prove, sample
+from kfix.heal.safety.proof import Asked, Proof, prove, sample
 from kfix.heal.safety.refusals import refuse_elsewhere, refuse_other_cluster
 
 # The clocks of the host that planned and the host that applies may differ by this much.
@@ -199,9 +199,7 @@ def prove_again(plan: Plan, reader: ClusterReader, clock: Clock) -> tuple[Proof,
     Nothing is changed. Raises RefusedError if the run was on another cluster.
     """
     refuse_other_cluster(plan, reader.identity(), "the run")
-    goal = plan.goal
-    wanted = ProofTerms(goal.checks, goal.timeout, goal.interval, goal.consecutive)
-    proof = prove(wanted, reader, clock, lambda _c, _a, _n: None)
+    proof = prove(plan.goal, reader, clock, lambda _c, _a, _n: None)
     return proof, tuple((c, a) for c, a in sample(plan.standing, reader) if not a.passed)
 
 

@@ -22,23 +22,11 @@ class PlacementSeverity(StrEnum):
     WARNING = "warning"
 
 
-class PlacementRule(StrEnum):
-    UNKNOWN_PARTITION = "unknown-partition"
-    PARTITION_TWICE = "partition-twice"
-    EMPTY_LIST = "empty-list"
-    DUPLICATE_REPLICA = "duplicate-replica"
-    UNKNOWN_BROKER = "unknown-broker"
-    RF_LOWERED = "rf-lowered"
-    FEWER_RACKS = "fewer-racks"
-    LEADER_SKEW = "leader-skew"
-
-
 @dataclass(frozen=True, slots=True)
 class PlacementProblem:
     """`tp` is None where the placement as a whole is meant. `text` does not name the partition."""
 
     tp: TopicPartition | None
-    rule: PlacementRule
     severity: PlacementSeverity
     text: str
 
@@ -55,9 +43,9 @@ def judge(wanted: Assignments, world: World) -> tuple[PlacementProblem, ...]:
     problems: list[PlacementProblem] = []
     for tp, given in lists.items():
         if tp not in world.assignments:
-            problems.append(_error(tp, PlacementRule.UNKNOWN_PARTITION, "the cluster has no such partition"))
+            problems.append(_error(tp, "the cluster has no such partition"))
         if len(given) > 1:
-            problems.append(_error(tp, PlacementRule.PARTITION_TWICE, f"given {len(given)} times: {_each(given)}"))
+            problems.append(_error(tp, f"given {len(given)} times: {_each(given)}"))
         for replicas in dict.fromkeys(given):
             problems += _list(tp, replicas, world)
     problems += _skew([given[0] for given in lists.values()], world)
@@ -66,31 +54,27 @@ def judge(wanted: Assignments, world: World) -> tuple[PlacementProblem, ...]:
 
 def _list(tp: TopicPartition, replicas: tuple[int, ...], world: World) -> Iterator[PlacementProblem]:
     if not replicas:
-        yield _error(tp, PlacementRule.EMPTY_LIST, "no replica at all")
+        yield _error(tp, "no replica at all")
         return
     twice = sorted(b for b, n in Counter(replicas).items() if n > 1)
     if twice:
-        yield _error(
-            tp, PlacementRule.DUPLICATE_REPLICA, f"{_each([replicas])} names {brokers_named(twice)} more than once"
-        )
+        yield _error(tp, f"{_each([replicas])} names {brokers_named(twice)} more than once")
     before = world.assignments.get(tp, ())
     dead = sorted(set(replicas) - world.live.keys())
     if added := [b for b in dead if b not in before]:
-        yield _error(
-            tp, PlacementRule.UNKNOWN_BROKER, f"{brokers_named(added)} cannot take a replica: {world.live_text()}"
-        )
+        yield _error(tp, f"{brokers_named(added)} cannot take a replica: {world.live_text()}")
     if kept := [b for b in dead if b in before]:
         which = "stays and is not alive" if len(kept) == 1 else "stay and are not alive"
         text = f"{brokers_named(kept)} {which}: the move does not complete before a return"
-        yield PlacementProblem(tp, PlacementRule.UNKNOWN_BROKER, PlacementSeverity.WARNING, text)
+        yield PlacementProblem(tp, PlacementSeverity.WARNING, text)
     distinct = len(set(replicas))
     if distinct < len(before):
         text = f"{len(before)} replicas become {distinct}: {_each([before])} becomes {_each([replicas])}"
-        yield PlacementProblem(tp, PlacementRule.RF_LOWERED, PlacementSeverity.WARNING, text)
+        yield PlacementProblem(tp, PlacementSeverity.WARNING, text)
     racks, most = len(racks_of(world, replicas)), most_racks(world, replicas)
     if racks < most:
         text = f"{_each([replicas])} is in {several(racks, 'rack')} where {most} are possible"
-        yield PlacementProblem(tp, PlacementRule.FEWER_RACKS, PlacementSeverity.WARNING, text)
+        yield PlacementProblem(tp, PlacementSeverity.WARNING, text)
 
 
 def _skew(lists: Sequence[tuple[int, ...]], world: World) -> Iterator[PlacementProblem]:
@@ -105,11 +89,11 @@ def _skew(lists: Sequence[tuple[int, ...]], world: World) -> Iterator[PlacementP
                 f"broker {broker} would be the preferred leader of {n} of {len(lists)} partitions; "
                 f"an even share of {len(world.live)} live brokers is {share:.1f}"
             )
-            yield PlacementProblem(None, PlacementRule.LEADER_SKEW, PlacementSeverity.WARNING, text)
+            yield PlacementProblem(None, PlacementSeverity.WARNING, text)
 
 
-def _error(tp: TopicPartition, rule: PlacementRule, text: str) -> PlacementProblem:
-    return PlacementProblem(tp, rule, PlacementSeverity.ERROR, text)
+def _error(tp: TopicPartition, text: str) -> PlacementProblem:
+    return PlacementProblem(tp, PlacementSeverity.ERROR, text)
 
 
 def _each(lists: Iterable[tuple[int, ...]]) -> str:

@@ -30,7 +30,7 @@ from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.model.plan import SCHEMA, CheckCall, Gate, Plan, PlannedStep
 from kfix.heal.placement.reassignment_json import render
 from kfix.heal.plan.fidelity import over_limits
-from kfix.heal.plan.steps import partition_counts
+from kfix.heal.plan.steps import described, partition_counts
 from kfix.heal.probes.registry import ALL as PROBES
 
 # Dataclasses into plain JSON values and back, by their own annotations. A missing or surplus field is an error.
@@ -300,21 +300,9 @@ def _audit_restore(step: PlannedStep, plan: Plan) -> str:
 
 def _audit_words(step: PlannedStep, cluster: str) -> str:
     """Checks that the texts people approve describe what is sent. Another version of kfix may word them differently."""
-    action = ACTIONS[step.action]
-    preview, inverse = action.preview(step.args), action.inverse(step.args)
-    shown = {
-        "what": preview.what,
-        "target": preview.target,
-        "phrase": f"{cluster}/{preview.target}/{preview.live}",
-        "command": preview.command,
-        "estimate": preview.estimate,
-        "risk": action.risk_for(step.args),
-        "reversible": inverse.reversible,
-        "undo": inverse.text,
-        "inverse": inverse.undo,
-    }
+    shown = described(step.action, step.args, cluster)
     odd = [name for name, value in shown.items() if getattr(step, name) != value]
-    return f"{odd[0]!r} does not match {action.name} with these arguments" if odd else ""
+    return f"{odd[0]!r} does not match {step.action} with these arguments" if odd else ""
 
 
 def _audit_check(call: CheckCall) -> str:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
+from typing import Any
 
 from kfix.core.args import Args
 from kfix.core.snapshot.reading import ResourceKind
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.model.facts import about
-from kfix.heal.model.plan import CheckCall, Gate, OnFailure, Phase, Plan, PlannedStep
+from kfix.heal.model.plan import CheckCall, Gate, Phase, Plan, PlannedStep
 from kfix.heal.probes.registry import ALL as PROBES
 
 # Walks over the steps of a plan: explaining a plan and carrying it out visit the same steps.
@@ -33,23 +34,6 @@ def batches(plan: Plan) -> tuple[Batch, ...]:
 # Builds one step of a plan from an action and literal arguments, for runbooks and for rollbacks.
 
 
-@dataclass(frozen=True, slots=True)
-class StepShape:
-    """The part of a step that the runbook determines. `gate` is raised to the action's floor, never lowered."""
-
-    id: str
-    why: str
-    gate: Gate = Gate.AUTO
-    require: tuple[CheckCall, ...] = ()
-    unless: tuple[CheckCall, ...] = ()
-    verify: tuple[CheckCall, ...] = ()
-    verify_timeout: float = 10.0
-    phase: Phase = Phase.MAIN
-    on_failure: OnFailure = OnFailure.NEXT
-    batch: int = 0
-    pause: float = 0.0
-
-
 def partition_counts(phase: Phase, action: str, args: Args) -> tuple[str, ...]:
     """Returns the key of the fact "number of partitions" of the step's topic: adding partitions makes a plan stale.
 
@@ -68,37 +52,56 @@ def partition_counts(phase: Phase, action: str, args: Args) -> tuple[str, ...]:
     return about(TopicPartition(topic, 0), "partition_count")
 
 
-def build_step(shape: StepShape, action_name: str, args: Args, cluster: str) -> PlannedStep:
-    """Builds the step. `args` are complete and literal. If the runbook names no check, the action's own verify it."""
+def described(action_name: str, args: Args, cluster: str) -> dict[str, Any]:
+    """Returns the fields of a step that follow from its action and arguments: the texts people approve, the inverse."""
     action = ACTIONS[action_name]
     preview, inverse = action.preview(args), action.inverse(args)
-    require = tuple(dict.fromkeys((*action.guards(args), *shape.require)))
-    verify = shape.verify or action.proves(args)
+    return {
+        "what": preview.what,
+        "target": preview.target,
+        "phrase": f"{cluster}/{preview.target}/{preview.live}",
+        "command": preview.command,
+        "estimate": preview.estimate,
+        "risk": action.risk_for(args),
+        "reversible": inverse.reversible,
+        "undo": inverse.text,
+        "inverse": inverse.undo,
+    }
+
+
+def build_step(
+    name: str,
+    action_name: str,
+    args: Args,
+    cluster: str,
+    *,
+    gate: Gate = Gate.AUTO,
+    require: tuple[CheckCall, ...] = (),
+    unless: tuple[CheckCall, ...] = (),
+    verify: tuple[CheckCall, ...] = (),
+    phase: Phase = Phase.MAIN,
+    **more: Any,
+) -> PlannedStep:
+    """Builds the step with the id `name`. `args` are complete and literal; `more` are further fields of the step.
+
+    `gate` is raised to the action's floor, never lowered. Without checks in `verify`, the action's own verify it.
+    """
+    action = ACTIONS[action_name]
+    require = tuple(dict.fromkeys((*action.guards(args), *require)))
+    verify = verify or action.proves(args)
     reads = (key for call in require for key in PROBES[call.check].reads(call.args))
     return PlannedStep(
-        id=shape.id,
+        id=name,
         action=action_name,
         args=args,
-        gate=max(shape.gate, action.gate_for(args)),
-        risk=action.risk_for(args),
-        why=shape.why,
-        what=preview.what,
-        target=preview.target,
-        phrase=f"{cluster}/{preview.target}/{preview.live}",
-        reversible=inverse.reversible,
-        undo=inverse.text,
-        command=preview.command,
-        pre=tuple(dict.fromkeys((*action.reads(args), *reads, *partition_counts(shape.phase, action_name, args)))),
+        gate=max(gate, action.gate_for(args)),
+        pre=tuple(dict.fromkeys((*action.reads(args), *reads, *partition_counts(phase, action_name, args)))),
         require=require,
-        unless=shape.unless or verify,
+        unless=unless or verify,
         verify=verify,
-        verify_timeout=shape.verify_timeout,
-        estimate=preview.estimate,
-        phase=shape.phase,
-        on_failure=shape.on_failure,
-        batch=shape.batch,
-        pause=shape.pause,
-        inverse=inverse.undo,
+        phase=phase,
+        **described(action_name, args, cluster),
+        **more,
     )
 
 

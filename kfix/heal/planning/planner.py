@@ -36,7 +36,7 @@ from kfix.heal.model.plan import (
 from kfix.heal.placement.world import Move
 from kfix.heal.plan.fidelity import refuse_over_limits
 from kfix.heal.plan.planfile import longest_life, seal
-from kfix.heal.plan.steps import StepShape, build_step, joined
+from kfix.heal.plan.steps import build_step, joined
 from kfix.heal.planning.loops import Items
 from kfix.heal.planning.values import Expander, Names, complete, decide, known_of, planned_for
 from kfix.heal.policy import NO_POLICY, Policy
@@ -289,8 +289,11 @@ class _Planner:
         verify = self.expand.checks(template.verify, f"{name} verify", names)
         if template.verify and not verify:
             raise RefusedError(f"{self.runbook.id}: {name} verify: no check applies, so the step cannot be verified")
-        wanted = StepShape(
-            id=name,
+        return build_step(
+            name,
+            action.name,
+            args,
+            identity.name,
             why=names.text(template.why, name),
             gate=gate,
             require=self.expand.checks(template.require, f"{name} require", names),
@@ -303,7 +306,6 @@ class _Planner:
             batch=batch,
             pause=pause,
         )
-        return build_step(wanted, action.name, args, identity.name)
 
     def _from_step(
         self, template: StepTemplate, identity: ClusterIdentity, before: list[PlannedStep]
@@ -315,8 +317,11 @@ class _Planner:
         for source in reversed(made):
             assert source.inverse is not None
             suffix = source.id.partition(":")[2]
-            shape = StepShape(
-                id=f"{template.id}:{suffix}" if suffix else template.id,
+            yield build_step(
+                f"{template.id}:{suffix}" if suffix else template.id,
+                source.inverse.action,
+                source.inverse.args,
+                identity.name,
                 why=self.names.text(template.why, template.id),
                 gate=max(template.gate or Gate.AUTO, self.policy.gate(source.inverse.action)),
                 verify=self.expand.checks(template.verify, f"{template.id} verify", self.names),
@@ -324,7 +329,6 @@ class _Planner:
                 phase=template.phase,
                 on_failure=OnFailure.CONTINUE,
             )
-            yield build_step(shape, source.inverse.action, source.inverse.args, identity.name)
 
     def _goal(self) -> Goal:
         template = self.runbook.goal

@@ -5,32 +5,23 @@ If kfix itself is not available, the page serves as the checklist.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from kfix.core.args import ArgKind
+from kfix.core.args import ArgKind, ArgValue, coerce
 from kfix.core.harmless import Lines, lines
 from kfix.core.wording import known_size, rate_text, several
+from kfix.heal.actions.base import Action
+from kfix.heal.actions.registry import ALL as ACTIONS
+from kfix.heal.actions.registry import example
 from kfix.heal.model.plan import OnBreach, OnFailure, Phase
 
 if TYPE_CHECKING:
     from kfix.heal.model.runbook import CheckTemplate, Param, Placement, RawValue, Runbook, StepForEach, StepTemplate
 
 
-@dataclass(frozen=True, slots=True)
-class ActionWords:
-    """The texts of an action on the page. The caller takes them from the registry."""
-
-    summary: str
-    risk: str
-    floor: str
-    undo: str
-    command: str
-
-
-def page(runbook: Runbook, actions: Mapping[str, ActionWords], by_hand: Mapping[str, str] | None = None) -> Lines:
-    """Returns the page. `by_hand` maps step ids to manual commands with the runbook's own arguments."""
+def page(runbook: Runbook) -> Lines:
+    """Returns the page, with manual commands that have the runbook's own arguments."""
     about = runbook.metadata
     modes = ", ".join(sorted(mode.value for mode in about.modes))
     rows = [
@@ -59,8 +50,7 @@ def page(runbook: Runbook, actions: Mapping[str, ActionWords], by_hand: Mapping[
         "",
     ]
     for number, step in enumerate(runbook.steps, 1):
-        action = actions[step.action]
-        rows += _step(number, step, action, (by_hand or {}).get(step.id, action.command))
+        rows += _step(number, step)
     while not rows[-1]:
         rows.pop()
     return lines(*rows, "")
@@ -103,15 +93,17 @@ def _standing(runbook: Runbook) -> list[str]:
     return ["## Follow-up, reported until it passes", "", *(_check(c) for c in runbook.standing), ""]
 
 
-def _step(number: int, step: StepTemplate, action: ActionWords, command: str) -> list[str]:
-    gate = step.gate.word if step.gate is not None else action.floor
+def _step(number: int, step: StepTemplate) -> list[str]:
+    action = ACTIONS[step.action]
+    gate = (action.gate_floor if step.gate is None else step.gate).word
+    args = example(action).with_(**_known(action, step))
     lines = [
-        f"### {number}. {step.id}   ({step.action}, gate {gate}, touches {action.risk})",
+        f"### {number}. {step.id}   ({step.action}, gate {gate}, touches {action.risk.value})",
         "",
         f"{action.summary[0].upper()}{action.summary[1:]}.",
         "",
         f"- why: {step.why}",
-        f"- undo: {action.undo}",
+        f"- undo: {action.inverse(example(action)).text}",
     ]
     lines += [f"- for each: {_loop(step.for_each)}"] if step.for_each else []
     lines += [f"- restores what {step.from_step} found"] if step.from_step else []
@@ -121,7 +113,17 @@ def _step(number: int, step: StepTemplate, action: ActionWords, command: str) ->
     lines += [f"- not needed when: {_words(c)}" for c in step.unless]
     lines += [f"- verified by: {_words(c)}, within {_seconds(step.verify_timeout)}" for c in step.verify]
     lines += [f"- on failure: {_FAILURES[step.on_failure]}"]
-    return [*lines, "- by hand:", "", *(f"      {line}" for line in command.splitlines()), ""]
+    return [*lines, "- by hand:", "", *(f"      {line}" for line in action.preview(args).command.splitlines()), ""]
+
+
+def _known(action: Action, step: StepTemplate) -> dict[str, ArgValue]:
+    """Returns the step's own arguments. References are unknown without a finding; an instruction may show them."""
+    known: dict[str, ArgValue] = {}
+    for name, value in step.with_.items():
+        instruction = not action.changes and action.kinds[name] is ArgKind.TEXT
+        if instruction or "${" not in str(value):
+            known[name] = coerce(action.kinds[name], value)
+    return known
 
 
 _PHASES = {

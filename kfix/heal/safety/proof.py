@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kfix.core.harmless import lines
 from kfix.core.ports import Clock, ClusterReader
 from kfix.heal.model.answer import Answer, Verdict, together
-from kfix.heal.model.plan import CheckCall, PlannedStep
+from kfix.heal.model.plan import CheckCall, Goal, PlannedStep
 from kfix.heal.probes.registry import ask
 
 Asked = tuple[tuple[CheckCall, Answer], ...]
@@ -63,16 +63,8 @@ def verdict_of(answers: Asked) -> Verdict:
     return together(answer.verdict for _, answer in answers)
 
 
-@dataclass(frozen=True, slots=True)
-class ProofTerms:
-    checks: tuple[CheckCall, ...]
-    timeout: float
-    interval: float
-    consecutive: int
-
-
 def prove(
-    terms: ProofTerms,
+    terms: Goal,
     reader: ClusterReader,
     clock: Clock,
     on_sample: OnSample,

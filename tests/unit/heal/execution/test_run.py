@@ -18,6 +18,7 @@ from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.execution.run import prove_again
 from kfix.heal.journal.replay import replay
 from kfix.heal.memory.state import ElectionState
+from kfix.heal.model.plan import Goal
 from kfix.heal.plan.steps import explain
 from kfix.heal.safety.outcomes import Outcome
 from tests.unit.heal.stage import Answers, Stage, leave_stuck
@@ -155,7 +156,7 @@ def test_an_election_that_went_outside_the_isr_is_not_called_well(stages: Stages
 
 def test_good_reads_must_come_in_a_row(stage: Stage) -> None:
     from kfix.heal.model.answer import Verdict
-    from kfix.heal.safety.proof import ProofTerms, prove
+    from kfix.heal.safety.proof import prove
 
     stage.run()
     plan = stage.last_run.plan()
@@ -167,7 +168,7 @@ def test_good_reads_must_come_in_a_row(stage: Stage) -> None:
             flaps += 1
             stage.cluster.loading[26] = 1
 
-    found = prove(ProofTerms(plan.goal.checks, 5, 0.2, 3), stage.cluster, stage.cluster.clock, flap)
+    found = prove(Goal(plan.goal.checks, 5, 0.2, 3), stage.cluster, stage.cluster.clock, flap)
     assert found.verdict is Verdict.PASS
     assert found.seconds == pytest.approx(1.0)
 

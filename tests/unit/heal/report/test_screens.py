@@ -8,10 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from kfix.front.console import console_on
-from kfix.heal.actions.registry import ALL as ACTIONS
-from kfix.heal.actions.registry import described
 from kfix.heal.plan.steps import explain
-from kfix.heal.report.page import ActionWords, page
+from kfix.heal.report.page import page
 from kfix.heal.report.plan import print_plan, print_runbooks
 from kfix.heal.report.run import RunReporter, closing
 from kfix.heal.runbook.catalogue import load, load_all
@@ -72,8 +70,7 @@ def test_the_list() -> None:
 
 @pytest.mark.parametrize("name", ["coordinator-stuck", "metadata-divergence"])
 def test_the_page(name: str) -> None:
-    words = {key: ActionWords(*described(action)) for key, action in ACTIONS.items()}
-    golden.check(f"show-{name}", page(load(name, None), words))
+    golden.check(f"show-{name}", page(load(name, None)))
 
 
 def test_piped_text_has_no_colour(stage: Stage) -> None:

@@ -10,9 +10,9 @@ import pytest
 from kfix.core.args import Args
 from kfix.heal.memory.state import ManualClock
 from kfix.heal.model.answer import Answer, Verdict
-from kfix.heal.model.plan import CheckCall
+from kfix.heal.model.plan import CheckCall, Goal
 from kfix.heal.safety import proof
-from kfix.heal.safety.proof import Proof, ProofTerms, lasting, prove
+from kfix.heal.safety.proof import Proof, lasting, prove
 from tests.unit.heal.stage import Stage
 
 CHECK = CheckCall("leader_is", Args({"partition": "orders-0", "broker": 1}))
@@ -32,7 +32,7 @@ def proved(
 
     monkeypatch.setattr(proof, "ask", ask)
     rows: list[int] = []
-    terms = ProofTerms((CHECK,), timeout, 1.0, consecutive)
+    terms = Goal((CHECK,), timeout, 1.0, consecutive)
     found = prove(terms, None, ManualClock(), lambda _c, _a, in_row: rows.append(in_row))  # type: ignore[arg-type]
     return found, rows
 
