@@ -44,8 +44,6 @@ def order_left(plan: Plan, known: Replay, reader: ClusterReader) -> Iterator[tup
             yield move, now
 
 
-# Rollback planning: a plan of its own that reverts a run, made of the inverses of its changes, last first.
-#
 # Changes that cannot be reverted are named up front. Finished copies are kept unless everything is to be reverted.
 
 _RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}(-[0-9]{1,2})?")

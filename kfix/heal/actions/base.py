@@ -164,8 +164,6 @@ class Action(ABC):
         return self.risk
 
 
-# What the actions that change nothing share.
-
 ESTIMATE = Estimate(seconds=0.0, max_loss="none: kfix changes nothing")
 
 

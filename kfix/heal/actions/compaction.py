@@ -14,8 +14,6 @@ from kfix.heal.model.facts import Fact, ReadFact, about_config
 from kfix.heal.model.plan import CheckCall, Estimate, Gate, Undo
 from kfix.heal.probes.configs import COMPACTION, Resource
 
-# The settings of a topic that make the log cleaner compact it at once.
-
 #: A segment ends after a second, and what is in a segment that has ended is compacted, tombstones too.
 AT_ONCE = ("1000", "0.0", "1000", "0", "0")
 TOPIC: Mapping[str, ArgKind] = {"topic": ArgKind.TOPIC}

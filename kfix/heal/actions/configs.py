@@ -41,8 +41,6 @@ from kfix.heal.model.plan import CheckCall, Estimate, Gate, Risk, Undo
 from kfix.heal.probes.configs import PARAMS, THROTTLES, Resource, own_texts, resource_of
 from kfix.heal.probes.isr import MIN_ISR
 
-# What the actions that set configuration share: facts, the call itself, progress, and the way back of a throttle.
-
 Values = tuple[str, ...]
 
 

@@ -18,8 +18,6 @@ from kfix.heal.model.facts import Fact, ReadFact, about, about_brokers, brokers,
 from kfix.heal.model.plan import CheckCall, Estimate, Gate, Risk
 from kfix.heal.probes.base import ON_PARTITION
 
-# What the actions that elect a leader of one partition share: facts, guards, progress, and the command by hand.
-
 ONE_ELECTION = Estimate(partitions=1, max_loss="none: a live in-sync replica holds every acknowledged record")
 
 

@@ -40,8 +40,6 @@ from kfix.heal.model.plan import CheckCall, Estimate, Gate, Risk, Undo
 from kfix.heal.probes.base import ON_PARTITION
 from kfix.heal.probes.moves import ids, original_of, standing, target_of, under_way
 
-# What the actions that reassign replicas share: facts, progress, bytes copied, and the way back.
-
 
 class Reassigning(Action):
     """A change of the assignment of one partition, or its cancel."""

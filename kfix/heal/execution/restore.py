@@ -25,8 +25,6 @@ from kfix.heal.probes.moves import target_of
 from kfix.heal.safety.outcomes import Stop
 from kfix.heal.safety.refusals import PlannedFacts
 
-# Restores, at every end of a run, what it set for its own duration (throttles). Failures are reported by name.
-
 _NAMED = 8
 
 

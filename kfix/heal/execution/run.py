@@ -203,9 +203,6 @@ def prove_again(plan: Plan, reader: ClusterReader, clock: Clock) -> tuple[Proof,
     return proof, tuple((c, a) for c, a in sample(plan.standing, reader) if not a.passed)
 
 
-# Runs a plan, and rolls it back if a step with `on_failure: rollback` fails.
-
-
 def run_or_roll_back(plan: Plan, context: Context) -> RunResult:
     """As `run_plan`. If a step with `on_failure: rollback` fails, the run is rolled back under the same approval."""
     return or_roll_back(lambda: run_plan(plan, context), context)

@@ -16,8 +16,6 @@ from kfix.heal.model.answer import Answer
 from kfix.heal.model.plan import CheckCall, PlannedStep
 from kfix.heal.probes.facts import once
 
-# What a run waits for, and until when: reported every few seconds, so that the screen never looks frozen.
-
 _REPORT_EVERY = 5.0
 # A shorter wait is not reported.
 _AT_ONCE = 2.0

@@ -86,8 +86,6 @@ def as_ctrl_c() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-# The journal of a run: one JSON object per line, written before and after each change, each chained to the last.
-#
 # A record is on disk before the run continues. The chain of hashes reveals edits. An incomplete last line is what a
 # crash leaves, and is reported. After a broken line in the middle, what the run did is unknown.
 

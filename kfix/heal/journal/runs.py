@@ -24,8 +24,6 @@ from kfix.heal.journal.replay import FINAL, replay, seconds_since
 from kfix.heal.model.plan import Plan
 from kfix.heal.plan import planfile
 
-# The store of runs: `<state>/kfix/runs/<run-id>/` holds the plan, the journal and the gate screens as shown.
-
 _STAMP = "%Y%m%dT%H%M%SZ"
 _ID = re.compile(r"(\d{8}T\d{6}Z)-")
 #: A clock that was set to the wrong time zone is at most this far off (seconds). After more, ids follow the clock.

@@ -52,8 +52,6 @@ class NoClusterLock:
         return
 
 
-# A live cluster behind the ports: fresh reads over read-only connections, changes over separate ones.
-#
 # The connections of the reader refuse changing requests; the changer opens its own connections, each of which allows
 # exactly one API, and closes them after the call.
 

@@ -148,8 +148,6 @@ def commit_offsets(
     return ChangeResult(0, "NONE")
 
 
-# The answers of the in-memory cluster about offsets partitions that a coordinator cannot load.
-
 _DONE = ChangeResult(0, "NONE")
 #: With these settings of the topic, each append lets compaction run once.
 _HASTENED = {"segment.ms": "1000", "delete.retention.ms": "0"}

@@ -12,8 +12,6 @@ from kfix.core.ports import ClusterLock
 from kfix.core.snapshot.holder import held_error
 from kfix.core.snapshot.reading import ChangeResult
 
-# Faults of the in-memory cluster, and what tests inject between two calls.
-
 NO_ANSWER = ChangeResult(-1, "NO_ANSWER", "no answer in time")
 
 
@@ -71,8 +69,6 @@ class Faults:
 
 def _nothing() -> None: ...
 
-
-# The cluster lock in memory, which may be held by another run, be missing, or be lost during a run.
 
 # Of the process: a cluster with its lock can be copied.
 _TAKING = threading.Lock()

@@ -171,8 +171,6 @@ class KraftController(MemoryController):
         return int(self.settings.of_topic(tp.topic, asked).get(MIN_ISR, "1"))
 
 
-# A small KRaft cluster in memory: brokers, and one controller that is none of them.
-
 _BY_COORDINATORS = frozenset({"commit_offsets", "evict_member", "abort_transaction", "delete_key"})
 
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import several
 
-# The input of a placement, and its result.
-
 
 class PlacementError(Exception):
     """The request cannot be met on this cluster; the message states why and names a remedy."""
@@ -79,9 +77,6 @@ def and_more(tps: Iterable[TopicPartition]) -> str:
     """Returns the first partition and the number of the others, for messages."""
     first, *others = sorted(tps)
     return f"{first} and {len(others)} more" if others else str(first)
-
-
-# How much each broker holds, and which broker should get the next replica.
 
 
 class Load:

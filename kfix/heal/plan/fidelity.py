@@ -14,8 +14,6 @@ from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.model.plan import Phase, Plan, PlannedStep
 from kfix.heal.probes.facts import FactReader
 
-# Refuses a plan above a limit as a whole; it is never shortened to fit.
-
 
 def refuse_over_limits(plan: Plan) -> None:
     """Raises RefusedError, naming the first limit that the plan exceeds."""

@@ -124,8 +124,6 @@ def _a(wanted: type, value: Any, where: str) -> Any:
     return value
 
 
-# The plan's file: JSON that people can review, frozen by a hash over its canonical form.
-#
 # It is written once, with mode 0600, and never over another file. A file read back is not trusted: the hash reveals
 # edits, and `audit` rejects plans that kfix would not have made.
 

@@ -15,8 +15,6 @@ from kfix.heal.model.facts import about
 from kfix.heal.model.plan import CheckCall, Gate, Phase, Plan, PlannedStep
 from kfix.heal.probes.registry import ALL as PROBES
 
-# Walks over the steps of a plan: explaining a plan and carrying it out visit the same steps.
-
 Batch = tuple[tuple[int, PlannedStep], ...]
 
 
@@ -29,9 +27,6 @@ def batches(plan: Plan) -> tuple[Batch, ...]:
     numbered = enumerate(plan.steps, 1)
     groups = groupby(numbered, key=lambda item: (item[1].phase, item[1].batch or -item[0]))
     return tuple(tuple(group) for _, group in groups)
-
-
-# Builds one step of a plan from an action and literal arguments, for runbooks and for rollbacks.
 
 
 def partition_counts(phase: Phase, action: str, args: Args) -> tuple[str, ...]:
@@ -131,9 +126,6 @@ def _both(one: PlannedStep, other: PlannedStep, args: Args) -> PlannedStep:
         unless=tuple(dict.fromkeys((*one.unless, *other.unless))),
         verify=tuple(dict.fromkeys((*one.verify, *other.verify))),
     )
-
-
-# The dry run: lists the steps of a plan in the order of execution, from the plan alone, without a cluster.
 
 
 def explain(plan: Plan) -> tuple[tuple[int, PlannedStep], ...]:

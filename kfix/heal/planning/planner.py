@@ -86,8 +86,6 @@ def warnings(finding: Finding, goal: Goal, steps: tuple[PlannedStep, ...], mode:
         yield f"{', '.join(lost)} CANNOT BE UNDONE and may lose records"
 
 
-# Makes a plan from a runbook and a finding: resolves references, decides conditions, reads facts.
-#
 # Everything in a plan is literal; only this module knows templates. It refuses what it cannot decide or read, and a
 # plan above a limit; it never guesses and never shortens a plan.
 

@@ -20,8 +20,6 @@ from kfix.heal.runbook.references import UnknownReference, Value, resolve, sourc
 if TYPE_CHECKING:
     from kfix.heal.model.runbook import CheckTemplate, Condition, ForEach, Param, RawValue, Runbook
 
-# Parses the parameters of a runbook, as given on the command line.
-
 
 def parse_params(runbook: Runbook, given: Mapping[str, str]) -> Args:
     """Returns the given parameters over the defaults.
@@ -71,9 +69,6 @@ def complete(runbook: Runbook, params: Args | None) -> Args:
     if missing:
         raise RefusedError(f"{runbook.id} needs the parameter {missing[0]!r}", hint=f"-p {missing[0]}=VALUE")
     return Args(found)
-
-
-# Resolves references while planning, and converts the values to the types that actions and checks need.
 
 
 def known_of(finding: Finding | PlannedFor, params: Args) -> dict[str, Value]:
@@ -138,9 +133,6 @@ def planned_for(finding: Finding) -> PlannedFor:
     return PlannedFor(finding.code, finding.obj, finding.summary, cause, partitions, dict(finding.facts))
 
 
-# Decides `when` conditions while planning, from facts of the finding and parameters.
-
-
 def _number(test: Callable[[float, float], bool]) -> Callable[[object, object], bool]:
     def compare(seen: object, wanted: object) -> bool:
         if not isinstance(seen, int | float) or not isinstance(wanted, int | float):
@@ -173,9 +165,6 @@ def decide(when: Condition, known: Mapping[str, Value], what: str) -> bool:
     if when.fact is None or when.fact not in known:
         raise RefusedError(f"{what}: cannot decide {when.words}: the finding has no fact {when.fact}")
     return _TESTS[when.operator](known[when.fact], when.value)
-
-
-# Expands the loops and checks of a runbook into literal ones.
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,6 @@ from kfix.core.snapshot.snapshot import NO_LEADER, PartitionView
 from kfix.heal.model.answer import Answer, judge
 from kfix.heal.model.facts import ReadFact, about, show_value
 
-# How a reading is put into words: the same for every probe.
-
 
 def state_words(reading: PartitionReading) -> str:
     state = reading.state

@@ -14,7 +14,6 @@ from kfix.heal.probes.moves import ids
 
 @probe("the cluster answers and a broker is registered")
 def cluster_reachable(_args: Args, reader: ClusterReader) -> Answer:
-    """The cluster reports its id and at least one broker is registered."""
     registered = reader.registered_brokers()
     observed = f"{reader.identity().name}, registered brokers {sorted(registered)}"
     return judge(bool(registered), observed, "a registered broker")
@@ -104,10 +103,8 @@ def why_not_gone(broker: int, found: BrokerRegistration, dead_for: float) -> str
 
 @probe("the broker has 1.2 times this many bytes free", {"broker": ArgKind.BROKER, "bytes": ArgKind.BYTES})
 def free_space(args: Args, reader: ClusterReader) -> Answer:
-    """The broker has 1.2 times this many bytes free.
-
-    The answer is inconclusive where the broker does not report its free space (before Kafka 3.3), or where the size is
-    unknown: a full disk takes every replica on it offline.
+    """The answer is inconclusive where the broker does not report its free space (before Kafka 3.3), or where the size
+    is unknown: a full disk takes every replica on it offline.
     """
     broker, size = args.number("broker"), args.number("bytes")
     free = reader.log_dirs(broker).free

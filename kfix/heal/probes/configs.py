@@ -13,8 +13,6 @@ from kfix.heal.model.answer import Answer, judge
 from kfix.heal.model.facts import ReadFact
 from kfix.heal.probes.base import Probe, probe
 
-# Topics and brokers as resources that have configuration: which one is meant, and which values it has.
-
 Resource = tuple[ResourceKind, str]
 PARAMS: Mapping[str, ArgKind] = {"kind": ArgKind.TEXT, "name": ArgKind.TEXT}
 

@@ -15,8 +15,6 @@ from kfix.heal.model.answer import Answer, judge
 from kfix.heal.model.facts import ReadFact, about
 from kfix.heal.probes.base import ON_PARTITION, Probe, probe
 
-# The record of an offsets partition that its coordinator cannot load, and what each replica still has of its key.
-
 #: What a plan says about the key: the group, the key in hexadecimal, and the offset of its first record.
 KEY: Mapping[str, ArgKind] = {"group": ArgKind.TEXT, "key": ArgKind.TEXT, "first": ArgKind.INT}
 
@@ -103,8 +101,6 @@ def key_is_gone(left: KeyLeft) -> bool:
     """
     return left.values + left.tombstones == 0
 
-
-# Probes about the coordinator of an offsets partition.
 
 # No answer, or the coordinator is loading: the next attempt may succeed, so the answer is still open.
 _NOT_YET = frozenset({-1, 14, None})

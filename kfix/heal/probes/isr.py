@@ -31,7 +31,6 @@ def isr_at_least(args: Args, reading: PartitionReading) -> bool | None:
 
 @partition_probe("all assigned replicas are in the ISR")
 def isr_full(_args: Args, reading: PartitionReading, _reader: ClusterReader) -> Answer:
-    """Every assigned replica is in sync."""
     wanted = "ISR = replicas"
     isr, assignment = reading.isr, reading.assignment
     if isr is None or assignment is None:
@@ -46,11 +45,9 @@ _OFFLINE = frozenset({"KAFKA_STORAGE_ERROR", "NOT_LEADER_OR_FOLLOWER", "UNKNOWN_
 
 @partition_probe("every registered member of the ISR answers for its replica: none is offline")
 def isr_replica_online(args: Args, reading: PartitionReading, reader: ClusterReader) -> Answer:
-    """The broker of every registered in-sync replica answers for that replica.
-
-    A broker whose log directory failed stays registered, and Kafka counts its replica as offline. An election through
-    the API called "unclean" passes over it; if it was the only one in sync, the election is truly unclean. Kafka
-    chooses among all of them, so all must answer, not only the first.
+    """A broker whose log directory failed stays registered, and Kafka counts its replica as offline. An election
+    through the API called "unclean" passes over it; if it was the only one in sync, the election is truly unclean.
+    Kafka chooses among all of them, so all must answer, not only the first.
     """
     wanted = "every registered member of the ISR reports its log end offset"
     live = reading.live_isr
@@ -163,7 +160,6 @@ def enough_stay(args: Args, reading: PartitionReading, reader: ClusterReader) ->
 
 @probe("every replica of every partition of the topic is alive and in sync", {"topic": ArgKind.TOPIC})
 def topic_in_sync(args: Args, reader: ClusterReader) -> Answer:
-    """Every replica of every partition of the topic is alive and in sync."""
     topic = args.text("topic")
     wanted = f"every replica of {topic} alive and in sync"
     assigned = reader.assignments(topic)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.args import ArgKind, Args
+from kfix.core.derive.elections import UNCLEAN
 from kfix.core.errors import UnreachableError
 from kfix.core.ports import ClusterReader
 from kfix.core.snapshot.reading import PartitionReading, ResourceKind
@@ -24,24 +25,15 @@ from kfix.heal.probes.base import (
 from kfix.heal.probes.logs import followed, holds
 from kfix.heal.probes.moves import ids
 
-# Whether another controller may be elected.
-
-_UNCLEAN = "unclean.leader.election.enable"
-
-
 _WANTED = "no partition that would lose records to a new controller"
-
-
 _SHOWN = 3
 
 
 @probe("a new controller would not lose records of any partition: logs and unclean elections")
 def reelection_is_safe(_args: Args, reader: ClusterReader) -> Answer:
-    """A new controller would not lose records of any partition of the cluster.
-
-    A new controller reads all state from ZooKeeper (docs/facts/controller.md). Every partition on which ZooKeeper and
-    the brokers differ switches to ZooKeeper's leader, or to the first live member of its ISR, and all other replicas
-    truncate to that one: it must hold what the followed leader holds. The controller elects a leader for every
+    """A new controller reads all state from ZooKeeper (docs/facts/controller.md). Every partition on which ZooKeeper
+    and the brokers differ switches to ZooKeeper's leader, or to the first live member of its ISR, and all other
+    replicas truncate to that one: it must hold what the followed leader holds. The controller elects a leader for every
     partition that has none, outside the ISR where `unclean.leader.election.enable` allows it. The probe reads all
     partitions, not only those of the finding.
     """
@@ -91,24 +83,24 @@ def _without_heir(reading: PartitionReading, alive: set[int], reader: ClusterRea
         return judge(False, f"{dead}: it would lose its leader", _WANTED)
     allowed = list(_unclean_allowed(reading.tp.topic, reader))
     if any(allowed):
-        return judge(False, f"{state_words(reading)}, and {_UNCLEAN} is true", _WANTED)
-    return judge(True if allowed else None, f"{state_words(reading)}, {_UNCLEAN} is false", _WANTED)
+        return judge(False, f"{state_words(reading)}, and {UNCLEAN} is true", _WANTED)
+    return judge(True if allowed else None, f"{state_words(reading)}, {UNCLEAN} is false", _WANTED)
 
 
 def _unclean_allowed(topic: str, reader: ClusterReader) -> Iterator[bool]:
     """Yields the topic's own value, or where it has none that of every broker: each may become the controller."""
-    found = reader.configs(ResourceKind.TOPIC, topic, (_UNCLEAN,)).get(_UNCLEAN)
+    found = reader.configs(ResourceKind.TOPIC, topic, (UNCLEAN,)).get(UNCLEAN)
     if found is not None and found.own:
         yield _is_true(found.value, f"topic {topic}")
         return
     for broker in sorted(reader.registered_brokers()):
-        own = reader.configs(ResourceKind.BROKER, str(broker), (_UNCLEAN,)).get(_UNCLEAN)
+        own = reader.configs(ResourceKind.BROKER, str(broker), (UNCLEAN,)).get(UNCLEAN)
         yield _is_true(None if own is None else own.value, f"broker {broker}")
 
 
 def _is_true(value: str | None, whose: str) -> bool:
     if value is None:
-        raise UnreachableError(f"{whose} does not report {_UNCLEAN}")
+        raise UnreachableError(f"{whose} does not report {UNCLEAN}")
     return value.lower() == "true"
 
 
@@ -119,7 +111,6 @@ def _several(texts: list[str]) -> str:
 
 @state_probe("the recorded leader is registered and in the ISR", "a registered leader that is in the ISR")
 def partition_has_leader(_args: Args, reading: PartitionReading) -> bool | None:
-    """A leader is recorded, which is registered and in the ISR."""
     if reading.leaderless is None or reading.state is None:
         return None
     return not reading.leaderless and reading.state.leader in reading.state.isr
@@ -131,7 +122,6 @@ def partition_has_leader(_args: Args, reading: PartitionReading) -> bool | None:
     broker=ArgKind.BROKER,
 )
 def leader_is(args: Args, reading: PartitionReading) -> bool | None:
-    """The broker is the recorded leader, and it is registered."""
     if reading.state is None or reading.leaderless is None:
         return None
     return not reading.leaderless and reading.state.leader == args.number("broker")
@@ -139,7 +129,6 @@ def leader_is(args: Args, reading: PartitionReading) -> bool | None:
 
 @partition_probe("the leader is the preferred replica and is registered")
 def leader_is_preferred(_args: Args, reading: PartitionReading, _reader: ClusterReader) -> Answer:
-    """The leader is the preferred replica, the first of the assignment, and it is registered."""
     order = () if reading.assignment is None else reading.assignment.replicas
     good = None
     if reading.state is not None and reading.leaderless is not None and order:
@@ -228,10 +217,7 @@ def unclean_winner_leads(args: Args, reading: PartitionReading, _reader: Cluster
 
 @probe("all registered brokers report the recorded leader and epoch", ON_PARTITION)
 def views_agree(args: Args, reader: ClusterReader) -> Answer:
-    """Every registered broker reports the leader and the leader epoch that are recorded.
-
-    A broker that does not answer makes this inconclusive: its view is unknown, and a client may be using it.
-    """
+    """A broker that does not answer makes this inconclusive: its view is unknown, and a client may be using it."""
     wanted = "every registered broker reports the recorded leader and epoch"
     reading = reader.partition(args.tp())
     if reading.state is None or reading.registered is None:
@@ -264,7 +250,6 @@ def _epoch_at_plan(args: Args, read: ReadFact) -> Args:
 
 @probe("a new controller was elected since the plan was made", optional={"after": ArgKind.INT}, freeze=_epoch_at_plan)
 def controller_reelected(args: Args, reader: ClusterReader) -> Answer:
-    """A controller was elected after the epoch that was current when the plan was made."""
     node, after = reader.controller(), args.number("after")
     good = node.broker is not None and node.epoch > after
     return judge(good, controller_words(node), f"a controller with an epoch above {after}")

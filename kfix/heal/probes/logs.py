@@ -94,9 +94,7 @@ def holds_longest_log(args: Args, reading: PartitionReading, reader: ClusterRead
     reads=lambda args: about(args.tp(), "leader", "leader_epoch", "isr"),
 )
 def isr_holds_leader_log(args: Args, reader: ClusterReader) -> Answer:
-    """The recorded leader holds the whole log of the leader that the brokers follow, and of every live replica.
-
-    Where ZooKeeper and the brokers differ, both remedies make ZooKeeper's leader the real one and all other replicas
+    """Where ZooKeeper and the brokers differ, both remedies make ZooKeeper's leader the real one and all other replicas
     truncate to it. A "phantom" leader is one that all metadata names, but that was never instructed to lead
     (docs/facts/controller.md): the broker that really leads appears in no metadata, only its log shows it. So the probe
     compares every live replica.
@@ -126,9 +124,7 @@ def followed(reading: PartitionReading) -> set[int]:
 
 @partition_probe("every live replica reports its log end and the epoch of its last record")
 def log_tails_known(args: Args, reading: PartitionReading, reader: ClusterReader) -> Answer:
-    """Every live replica reports its log end offset and the leader epoch of its last record.
-
-    Without the epochs it is unknown which log holds more: a longer log of an older epoch may end with records of its
+    """Without the epochs it is unknown which log holds more: a longer log of an older epoch may end with records of its
     own (docs/facts/data-loss.md). An empty log has no last record and needs no epoch.
     """
     wanted = "log end and last epoch of every live replica"

@@ -13,8 +13,6 @@ from kfix.heal.model.answer import Answer, judge
 from kfix.heal.model.facts import ReadFact, about, show_value
 from kfix.heal.probes.base import ON_PARTITION, partition_probe, probe, state_words
 
-# A partition's replicas, and whether they are being moved, as the record and the controller report them.
-#
 # The controller drops a finished move from its list a moment before or after the record is rewritten: a move is under
 # way as long as either of them lists it.
 
@@ -62,15 +60,11 @@ def move_words(assignment: Assignment | None) -> str:
     return f"moving from {ids(original_of(assignment))} to {ids(target_of(assignment))}: {doing}"
 
 
-# Probes about reassignments.
-
-
 @probe(
     "the replicas are exactly these, in this order, and no move is under way",
     {**ON_PARTITION, "replicas": ArgKind.BROKERS},
 )
 def assignment_is(args: Args, reader: ClusterReader) -> Answer:
-    """The partition has exactly these replicas in this order, and no move is under way."""
     wanted, now = args.brokers("replicas"), standing(reader, args.tp())
     good = now is not None and not under_way(now) and now.replicas == wanted
     return judge(good, move_words(now), f"replicas {ids(wanted)}, no move under way")
@@ -78,7 +72,6 @@ def assignment_is(args: Args, reader: ClusterReader) -> Answer:
 
 @probe("every partition of the topic has exactly rf replicas", {"topic": ArgKind.TOPIC, "rf": ArgKind.INT})
 def rf_is(args: Args, reader: ClusterReader) -> Answer:
-    """Every partition of the topic has exactly `rf` replicas, and none is being moved."""
     topic, rf = args.text("topic"), args.number("rf")
     wanted = f"every partition of {topic} with {rf} replicas, no move under way"
     found, moves = reader.assignments(topic), reader.reassignments()

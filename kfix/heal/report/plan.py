@@ -19,8 +19,6 @@ from kfix.heal.probes.groups import offsets_of, shown_offset
 if TYPE_CHECKING:
     from kfix.heal.model.runbook import Runbook
 
-# The table of a plan that commits offsets: group, topic, partition, and the offset before and after.
-
 _COMMIT = "offsets.commit"
 _MOST_ROWS = 200
 
@@ -47,9 +45,6 @@ def print_offsets(plan: Plan, console: Console) -> None:
     if len(rows) > _MOST_ROWS:
         console.print(f"and {len(rows) - _MOST_ROWS} more offsets, in the plan file (--output-file FILE)")
     console.print()
-
-
-# Prints the differences between two plans, and notes on a plan that is shown again.
 
 
 def print_differences(rows: Iterable[tuple[str, str, str]], console: Console) -> None:

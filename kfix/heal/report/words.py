@@ -78,8 +78,6 @@ def time_words(seconds: int) -> str:
     return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
 
 
-# Puts journal records into words, each with the style of its line; None for records that are not shown.
-
 Record = Mapping[str, Any]
 Words = tuple[str, str]
 

@@ -74,9 +74,6 @@ def refuse_other_cluster(plan: Plan, here: ClusterIdentity, subject: str) -> Non
         raise RefusedError(f"{subject} is for cluster {plan.cluster.name}, this is {here.name}; nothing was changed")
 
 
-# Detects stale plans: compares a plan's facts with the facts now.
-
-
 @dataclass(frozen=True, slots=True)
 class Drift:
     key: str

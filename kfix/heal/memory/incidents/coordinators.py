@@ -15,8 +15,6 @@ from kfix.heal.memory.incidents.prepared import PreparedIncident, found
 from kfix.heal.memory.kraft import MemoryKraftCluster
 from kfix.heal.memory.load_failures import MemoryLoadFailure, Stage
 
-# Incidents of coordinators: ZooKeeper, the controller and the coordinator disagree about the leader.
-
 STUCK = TopicPartition(OFFSETS_TOPIC, 26)
 ORDERS = TopicPartition("orders", 2)
 #: The offsets partition of group payments.

@@ -13,8 +13,6 @@ from kfix.heal.memory.groups import MemoryGroup
 from kfix.heal.memory.incidents.prepared import PreparedIncident, found, requested
 from kfix.heal.memory.transactions import hold
 
-# Incidents of the members of a group: one does not join again, and the group does not leave its rebalance.
-
 GROUP = "payments"
 
 
@@ -34,8 +32,6 @@ def rebalance_held(instance: str = "", kind: type[MemoryCluster] = MemoryCluster
 def rebalance_held_by_a_static_member() -> PreparedIncident:
     return rebalance_held("worker-7")
 
-
-# Incidents of committed offsets, with the offsets that were saved from the log.
 
 PAYMENTS, MAIL = "payments", "mail"
 _TOPIC = "orders"
@@ -61,8 +57,6 @@ def offsets_not_loaded_committed_since() -> PreparedIncident:
     incident.cluster.committed[MAIL] = {TopicPartition(_TOPIC, 0): StoredOffset(60, 0, "")}
     return incident
 
-
-# Incidents of transactions that do not end, with the facts that the diagnostics give.
 
 _ORDERS = TopicPartition("orders", 0)
 _GROUP, _ID = "payments", "ledger-writer"

@@ -11,8 +11,6 @@ from kfix.heal.memory.configs import UNCLEAN
 from kfix.heal.memory.incidents.prepared import PreparedIncident, found, requested
 from kfix.heal.memory.kraft import MemoryKraftCluster
 
-# Incidents of leaders and of the ISR, and the healthy cluster they are compared with.
-
 ORDERS = TopicPartition("orders", 2)
 
 
@@ -72,8 +70,6 @@ def leader_skew(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
     return PreparedIncident(cluster, requested("cluster", ()))
 
 
-# Incidents that only KRaft has: a partition without a leader, whose eligible leader replicas matter.
-
 OFFSETS = TopicPartition(OFFSETS_TOPIC, 13)
 
 
@@ -126,9 +122,6 @@ def coordinator_silent_kraft() -> PreparedIncident:
     leader = cluster.records.states[OFFSETS].leader
     cluster.brokers[leader].leading.pop(OFFSETS)
     return PreparedIncident(cluster, found("KFX106", f"broker {leader}", (OFFSETS,)))
-
-
-# Incidents of replicas: too few, in the wrong place, or in a reassignment.
 
 
 def _topic(cluster: MemoryCluster, topic: str) -> tuple[TopicPartition, ...]:
