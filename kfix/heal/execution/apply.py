@@ -16,7 +16,6 @@ from kfix.heal.execution.settle import Unproved
 from kfix.heal.model.answer import Verdict
 from kfix.heal.model.plan import CheckCall, OnFailure, Phase, PlannedStep
 from kfix.heal.plan.steps import Batch
-from kfix.heal.probes.registry import ask
 from kfix.heal.safety.outcomes import Outcome, Stop
 
 
@@ -101,13 +100,7 @@ def _not_needed(run: OpenRun, step: PlannedStep) -> bool:
 
 
 def _passes(run: OpenRun, checks: Sequence[CheckCall], step: PlannedStep, part: str) -> bool:
-    """Stops at the first check that does not pass: of fifty partitions the others need not be read."""
-    for call in checks:
-        answer = ask(call, run.reader)
-        run.samples.record(call, answer, step=step.id, part=part)
-        if not answer.passed:
-            return False
-    return bool(checks)
+    return bool(checks) and not guards.first_missing(run, checks, part, step.id)
 
 
 def _failed(run: OpenRun, failure: Unproved) -> None:

@@ -22,7 +22,6 @@ from kfix.heal.model.answer import Answer, Verdict
 from kfix.heal.model.plan import CheckCall, Phase, Plan, PlannedStep
 from kfix.heal.plan.fidelity import unfaithful
 from kfix.heal.plan.steps import walk
-from kfix.heal.probes.registry import ask
 from kfix.heal.safety.door import Passage
 from kfix.heal.safety.outcomes import Outcome, StalePlan, Stop
 from kfix.heal.safety.proof import Proof, lasting, prove, sample
@@ -170,12 +169,8 @@ def _steps(run: OpenRun) -> RunResult:
 
 
 def _already_healthy(run: OpenRun) -> bool:
-    for call in run.plan.goal.checks:
-        answer = ask(call, run.reader)
-        run.samples.record(call, answer, part="goal")
-        if not answer.passed:
-            return False
-    return bool(run.plan.goal.checks)
+    checks = run.plan.goal.checks
+    return bool(checks) and not guards.first_missing(run, checks, "goal")
 
 
 def _unchanged(run: OpenRun) -> None:

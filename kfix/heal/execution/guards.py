@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from kfix.core.errors import UnreachableError
 from kfix.core.harmless import lines
 from kfix.core.wording import utc_iso
 from kfix.heal.execution.context import OpenRun
 from kfix.heal.model.facts import Fact
-from kfix.heal.model.plan import Gate, Phase, PlannedStep
+from kfix.heal.model.plan import CheckCall, Gate, Phase, PlannedStep
 from kfix.heal.plan.planfile import to_plain
 from kfix.heal.probes.registry import ask
 from kfix.heal.safety.outcomes import Outcome, StalePlan, Stop
@@ -18,22 +18,24 @@ from kfix.heal.safety.refusals import table
 
 def preconditions(run: OpenRun) -> None:
     """Raises `Stop` if a precondition of the plan does not pass. Preconditions hold until the first change."""
-    for call in run.plan.preconditions:
-        answer = ask(call, run.reader)
-        run.samples.record(call, answer, part="precondition")
-        if not answer.passed:
-            text = f"precondition {call}: {answer.words}"
-            raise Stop(Outcome.REFUSED, text)
+    if missing := first_missing(run, run.plan.preconditions, "precondition"):
+        raise Stop(Outcome.REFUSED, f"precondition {missing}")
 
 
 def check(run: OpenRun, step: PlannedStep) -> None:
     """Raises `Stop` if a guard of the step does not pass."""
-    for call in step.require:
+    if missing := first_missing(run, step.require, "require", step.id):
+        raise Stop(Outcome.REFUSED, f"step {step.id} needs {missing}")
+
+
+def first_missing(run: OpenRun, checks: Iterable[CheckCall], part: str, step: str | None = None) -> str:
+    """Returns the first check that does not pass, and why, or "": of fifty partitions the others need not be read."""
+    for call in checks:
         answer = ask(call, run.reader)
-        run.samples.record(call, answer, step=step.id, part="require")
+        run.samples.record(call, answer, part=part, step=step)
         if not answer.passed:
-            text = f"step {step.id} needs {call}: {answer.words}"
-            raise Stop(Outcome.REFUSED, text)
+            return f"{call}: {answer.words}"
+    return ""
 
 
 def recheck(run: OpenRun, step: PlannedStep) -> Mapping[str, Fact]:

@@ -231,9 +231,9 @@ def carry_out(
 
     Raises UsageError for an approval of another plan; RefusedError (nothing was changed) for a plan that was altered,
     is not what its runbook makes, is stale, expired, spent, of another cluster or below the policy, and while the
-    network is cut; ApprovalError (nothing was
-    changed) at a gate that stayed shut; NotProvedError, StoppedError, RolledBackError and RollbackFailedError where
-    something was changed (docs/exit-codes.md); HeldError if another run holds the cluster's lock.
+    network is cut; ApprovalError (nothing was changed) at a gate that stayed shut; NotProvedError, StoppedError,
+    RolledBackError and RollbackFailedError where something was changed (docs/exit-codes.md); HeldError if another run
+    holds the cluster's lock.
     """
     used = app or _live()
     rules = Site(used.environ).policy(policy)
