@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
+from kfix.core.access import Access
 from kfix.core.clusters import DiagnoseOptions
 from kfix.core.errors import UsageError
 from kfix.core.timing import TIMING
 from kfix.front.lines import print_lines
-from kfix.front.options import AsJson, Debounce, FromFiles, duration
+from kfix.front.options import AsJson, Debounce, FromFiles, PlanFile, PolicyFile, RunbookFolder, duration
 from kfix.front.pasting import ask_for_paste
 from kfix.front.plain import PlainConsole
 from kfix.front.reaching import ClusterOptions, reaches
 from kfix.front.seam import the_app
 from kfix.front.terminal import say, say_document
+from kfix.heal.plan.planfile import read as read_plan
+from kfix.heal.session.session import for_plan
+from kfix.heal.session.site import Site
 from kfix.preflight import acts
 from kfix.preflight.model import Act, Preflight
 from kfix.preflight.moving import reassign as moved
+from kfix.preflight.planned import carry_out
 from kfix.preflight.preflight import preflight_live, preflight_saved, wait_until_safe
 from kfix.preflight.report import preflight_json, preflight_lines
 from kfix.preflight.upgrading import upgrade as upgraded
@@ -131,6 +136,28 @@ def config(
 
 
 @reaches
+def plan(
+    ctx: typer.Context,
+    file: PlanFile,
+    reach: ClusterOptions,
+    runbooks: RunbookFolder = None,
+    policy: PolicyFile = None,
+    wait: Wait = 0.0,
+    debounce: Debounce = TIMING.debounce,
+    json_output: AsJson = False,
+) -> None:
+    """Judge whether a plan of a runbook would begin now: its age, policy, preconditions and facts.
+
+    Exit code: 0 safe, 23 it would be refused, 22 unknown: a source was not read.
+    """
+    app, made = the_app(ctx), read_plan(file)
+    access = for_plan(reach.access(of_a_plan=True), made)
+    rules = Site(app.environ).policy(policy)
+    act = carry_out(app, access, made, file, rules, runbooks)
+    _show(_live(ctx, access, act, wait, debounce), json_output)
+
+
+@reaches
 def upgrade(
     ctx: typer.Context,
     version: Annotated[str, typer.Argument(metavar="VERSION", help="The version of Kafka, such as 4.3.1.")],
@@ -164,16 +191,22 @@ def _judge(
     debounce: float,
     json_output: bool,
 ) -> None:
+    if not from_files:
+        _show(_live(ctx, reach.access(), act, wait, debounce), json_output)
+    if reach.is_given or wait:
+        raise UsageError("--from reads a saved snapshot; leave out the address of a cluster, and --wait")
+    ask_for_paste(from_files or ())
+    _show(preflight_saved(act, from_files or (), lambda sentence: say(sentence, err=True)), json_output)
+
+
+def _live(ctx: typer.Context, access: Access, act: Act, wait: float, debounce: float) -> Preflight:
     if not 0 <= debounce <= _LONGEST or not 0 <= wait <= _LONGEST:
         raise UsageError(f"--debounce and --wait must be 0 to {_LONGEST} seconds")
-    if from_files:
-        if reach.is_given or wait:
-            raise UsageError("--from reads a saved snapshot; leave out the address of a cluster, and --wait")
-        ask_for_paste(from_files)
-        found = preflight_saved(act, from_files, lambda sentence: say(sentence, err=True))
-    else:
-        app, access, options = the_app(ctx), reach.access(), DiagnoseOptions(debounce=debounce)
-        found = wait_until_safe(lambda: preflight_live(app, access, act, options), wait, app.clock, _still)
+    app, options = the_app(ctx), DiagnoseOptions(debounce=debounce)
+    return wait_until_safe(lambda: preflight_live(app, access, act, options), wait, app.clock, _still)
+
+
+def _show(found: Preflight, json_output: bool) -> NoReturn:
     if json_output:
         say_document(preflight_json(found))
     else:

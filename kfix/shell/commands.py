@@ -60,6 +60,10 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
                 "kfix.preflight.cli:config",
                 "Judge a setting of a topic: whether producers would stop, or records be lost, once it is in force.",
             ),
+            "plan": Command(
+                "kfix.preflight.cli:plan",
+                "Judge whether a plan of a runbook would begin now: its age, policy, preconditions and facts.",
+            ),
             "upgrade": Command(
                 "kfix.preflight.cli:upgrade",
                 "Judge an upgrade of all nodes, one after the other: versions, each restart, and clients that Kafka 4 "

@@ -28,11 +28,13 @@ from kfix.heal.journal.journal import ReadBack
 from kfix.heal.journal.replay import FINAL, Replay, begin_again, replay, seconds_since, surely_since
 from kfix.heal.journal.runs import RunDir
 from kfix.heal.model.plan import Created, Gate, Plan
+from kfix.heal.plan.fidelity import unfaithful
 from kfix.heal.plan.planfile import audit
 from kfix.heal.rollback import make_rollback, refuse_altered_rollback
+from kfix.heal.safety.door import Passage
 from kfix.heal.safety.outcomes import Outcome, RollBackWanted, Stop, to_error
 from kfix.heal.safety.proof import Asked, Proof, prove, sample
-from kfix.heal.safety.refusals import refuse_elsewhere, refuse_other_cluster
+from kfix.heal.safety.refusals import PlannedFacts, refuse_elsewhere, refuse_other_cluster, table
 
 # The clocks of the host that planned and the host that applies may differ by this much.
 _SKEW_SECONDS = 300.0
@@ -43,6 +45,45 @@ def run_plan(plan: Plan, context: Context) -> RunResult:
 
     Raises a KfixError whose exit code shows whether anything was changed (docs/exit-codes.md).
     """
+    passage = _admitted(plan, context)
+    who = whoami()
+    run: OpenRun | None = None
+    try:
+        with locked(plan, context, who, f"{plan.runbook.id} for {plan.finding.key}") as held:
+            _refuse_repeated(plan, context)
+            folder = context.store.create(plan, context.clock.now())
+            with execution.opened(plan, context, folder, passage, held, who) as run:
+                return execution.start(run)
+    except KeyboardInterrupt as error:
+        stop = Stop(Outcome.INTERRUPTED, "interrupted")
+        raise (to_error(stop, changed=(), run="") if run is None else error_of(run, stop)) from error
+
+
+def check_plan(plan: Plan, context: Context) -> bool:
+    """Checks what `run_plan` checks before its first change, without a lock and without a journal.
+
+    Returns whether the goal is met already, so that nothing would be changed. Raises as `run_plan` does; nothing was
+    changed.
+    """
+    _admitted(plan, context)
+    _refuse_repeated(plan, context)
+    reader, hint = context.reader, plan_again(plan, context.at)
+    if plan.goal.checks and all(answer.passed for _, answer in sample(plan.goal.checks, reader)):
+        return True
+    for call, answer in sample(plan.preconditions, reader):
+        if not answer.passed:
+            raise RefusedError(f"precondition {call}: {answer.words}", hint=hint)
+    _, drifts = PlannedFacts(plan.facts).compare([fact.key for fact in plan.facts], reader)
+    odd = tuple(unfaithful(plan, reader, frozenset()))
+    if drifts or odd:
+        why = (table(drifts),) if drifts else odd
+        begun = f"the cluster has changed since plan {plan.short_id} was made"
+        raise RefusedError(lines(begun, *why, "the plan is stale"), hint=hint)
+    return False
+
+
+def _admitted(plan: Plan, context: Context) -> Passage:
+    """Returns the passage of a plan for this cluster, policy and time. Raises RefusedError."""
     audit(plan, f"plan {plan.short_id}")
     _refuse_foreign(plan, context)
     if plan.undoes:
@@ -55,18 +96,7 @@ def run_plan(plan: Plan, context: Context) -> RunResult:
         made = f"plan {plan.short_id} was made at {utc_iso(plan.created.at)}"
         text = f"{made}, but it is now {utc_iso(now)}; nothing was changed"
         raise RefusedError(text, hint=f"correct the clocks, or {plan_again(plan, context.at)}")
-    passage = context.door.admit(plan)
-    who = whoami()
-    run: OpenRun | None = None
-    try:
-        with locked(plan, context, who, f"{plan.runbook.id} for {plan.finding.key}") as held:
-            _refuse_repeated(plan, context)
-            folder = context.store.create(plan, context.clock.now())
-            with execution.opened(plan, context, folder, passage, held, who) as run:
-                return execution.start(run)
-    except KeyboardInterrupt as error:
-        stop = Stop(Outcome.INTERRUPTED, "interrupted")
-        raise (to_error(stop, changed=(), run="") if run is None else error_of(run, stop)) from error
+    return context.door.admit(plan)
 
 
 def resume(run: RunDir, context: Context, did: tuple[str, ...] = ()) -> RunResult:

@@ -27,7 +27,16 @@ from kfix.core.timing import DiagnosisTimes
 from kfix.front.text import utf8
 from kfix.heal.execution.context import Context, RunResult
 from kfix.heal.execution.rethrottle import request_throttle
-from kfix.heal.execution.run import abort, created_now, or_roll_back, prove_again, resume, run_or_roll_back, whoami
+from kfix.heal.execution.run import (
+    abort,
+    check_plan,
+    created_now,
+    or_roll_back,
+    prove_again,
+    resume,
+    run_or_roll_back,
+    whoami,
+)
 from kfix.heal.gate.countersign import signer
 from kfix.heal.gate.gates import Given, Unattended, parse_given
 from kfix.heal.journal.journal import Listener
@@ -120,9 +129,13 @@ class Healing:
         folder of the site in which the plan's runbook is found. Raises a KfixError whose exit code shows whether
         anything was changed (docs/exit-codes.md).
         """
-        if not plan.undoes:  # a rollback plan is compared with its run
-            refuse_forged(plan, Site(self._app.environ).load(plan.runbook.id, runbooks))
+        self._refuse_forged(plan, runbooks)
         return run_or_roll_back(plan, self._context(plan, approval, attendance, just_now))
+
+    def check(self, plan: Plan, runbooks: Path | None = None) -> bool:
+        """Returns whether the plan's goal is met already. Raises as `carry_out` would before its first change."""
+        self._refuse_forged(plan, runbooks)
+        return check_plan(plan, self._context(plan, _NOTHING_APPROVED, Attendance(Unattended())))
 
     def resume(self, run: RunDir, did: tuple[str, ...], approval: Approval, attendance: Attendance) -> RunResult:
         """Continues a run that was killed or stopped. `did` names steps done by hand. Raises as `carry_out` does."""
@@ -136,6 +149,10 @@ class Healing:
     def verify(self, run: RunDir) -> tuple[Proof, Asked]:
         """Returns the proof of the run's goal as of now, and the follow-up checks that do not pass yet."""
         return prove_again(run.plan(), self._cluster.reader, self._app.clock)
+
+    def _refuse_forged(self, plan: Plan, runbooks: Path | None) -> None:
+        if not plan.undoes:  # a rollback plan is compared with its run
+            refuse_forged(plan, Site(self._app.environ).load(plan.runbook.id, runbooks))
 
     def _context(
         self, plan: Plan, approval: Approval, attendance: Attendance, just_now: Diagnosed | None = None
