@@ -25,33 +25,20 @@ from benchmarks.fleet import _AUDIT, _FLOOR, WIDTH, store
 #: Judges a run; "warm" in the settings judges it once before.
 SPARK = """
 import json, sys, time
-from functools import partial
+from kfix.fleet.engines import engine, judge_stored
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import newest_run
-from kfix.fleet.wiring import judge_for_audit
-from kfix.fleet.engines import engine
-from kfix.fleet.audit.concluding import Rules, stuck
-from kfix.fleet.engine import ClusterJob
-from kfix.fleet.judging.tasks import ANSWERS, SUMMARY, JudgeTask, RowJudge, tasks_table
 
 if __name__ == "__main__":
     place, master, settings = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
-    findings = failed = 0
     with engine(master, settings=settings) as one:
-        root = place_of(place)
-        run = newest_run(root)
-        tasks = tasks_table([JudgeTask(name, stored, run.day) for name, stored in run.stored().items()])
-        work = RowJudge(judge_for_audit, partial(stuck, rules=Rules(run.day)))
-        job = ClusterJob(tasks, work, ANSWERS, SUMMARY)
+        stored = newest_run(place_of(place)).stored()
         if settings.pop("warm", ""):
-            with one.over_rows(lambda: job):
-                pass
+            list(one.each(judge_stored, stored))
         began = time.perf_counter()
-        with one.over_rows(lambda: job) as found:
-            judged = time.perf_counter() - began
-            for answer in found.summary.to_pylist():
-                failed += bool(answer["error"])
-                findings += answer["n_findings"]
+        done = list(one.each(judge_stored, stored))
+        judged = time.perf_counter() - began
+    findings, failed = sum(len(d.result.findings) for d in done if d.result), sum(bool(d.error) for d in done)
     print(json.dumps({"judged": judged, "findings": findings, "failed": failed}))
 """
 _BARE = """

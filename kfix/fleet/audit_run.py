@@ -12,6 +12,7 @@ from kfix.core.inventory.load import Loaded
 from kfix.core.inventory.model import Inventory
 from kfix.core.inventory.recorded import recorded_inventory
 from kfix.fleet.audit.pending import pending_runs
+from kfix.fleet.audit.running import audit
 from kfix.fleet.audit.tables import created_tables, named_in, tables
 from kfix.fleet.collect import collected
 from kfix.fleet.collection import already_complete
@@ -23,7 +24,7 @@ from kfix.fleet.questions.asking import FleetAnswer, ask, shown
 from kfix.fleet.questions.catalogue import question, questions
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import Run, newest_run
-from kfix.fleet.wiring import audit, locked, report, stored_history, stored_report
+from kfix.fleet.wiring import locked, report, stored_history, stored_report
 
 
 @dataclass(frozen=True, slots=True)

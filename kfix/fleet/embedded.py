@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import tempfile
@@ -17,7 +16,7 @@ import pyarrow.dataset as ds
 
 from kfix.core.errors import KfixError, UnreachableError, UsageError
 from kfix.fleet.answers import plain
-from kfix.fleet.engine import ClusterJob, StoredRows, View
+from kfix.fleet.engine import StoredRows, View
 from kfix.fleet.pool import Done, each
 from kfix.fleet.store.footers import read_table
 from kfix.fleet.store.places import place_of
@@ -55,13 +54,12 @@ class EmbeddedEngine:
     def name(self) -> str:
         return f"duckdb {duckdb.__version__} pool[{self._processes}]"
 
+    @property
+    def cores(self) -> int:
+        return self._processes
+
     def each(self, work: Callable[[A], R], items: Mapping[str, A]) -> Iterator[Done[R]]:
         return each(work, items, processes=self._processes)
-
-    @contextlib.contextmanager
-    def over_rows(self, job: Callable[[], ClusterJob]) -> Iterator[None]:  # noqa: ARG002
-        """Each task of a pool reads its own cluster."""
-        yield None
 
     def query(self, sql: str, tables: Mapping[str, Any]) -> Any:
         """Returns a pyarrow.Table with the types of `answers.plain`.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Protocol, TypeVar
@@ -44,66 +43,6 @@ class StoredRows:
 
 
 @dataclass(frozen=True, slots=True)
-class EarlierFindings:
-    """The findings that were not fixed in the previous audit of each cluster.
-
-    `rows` are stored rows of several audits, `of` is a pyarrow table that names one for each cluster: `cluster`, `day`,
-    `run`.
-    """
-
-    rows: StoredRows
-    of: Any
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterJob:
-    """Work for each cluster of a run.
-
-    `tasks` is a pyarrow table with a row for each cluster: `cluster`, and whatever `work` needs. `work` gets such a
-    row, with the columns `brief` of the earlier findings as the list `before`. It returns pyarrow record batches of the
-    schema `answers`, which has `cluster`, too. The columns `summary` of the answers are for the process of the audit.
-    """
-
-    tasks: Any
-    work: Callable[[Mapping[str, Any]], Any]
-    answers: Any
-    summary: tuple[str, ...] = ("cluster",)
-    before: EarlierFindings | None = None
-    brief: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SecondPass:
-    """More work for each cluster of a job, and for clusters without an answer.
-
-    `given` is a pyarrow table with a row for each cluster. `work` gets such rows in the order of the clusters, each
-    with the columns `kept` of its answer, null if it has none, and its earlier findings as the list `before`. It
-    yields pyarrow record batches of the schema `answers`. `tasks` is the number of tasks.
-    """
-
-    given: Any
-    kept: tuple[str, ...]
-    work: Callable[[Iterator[Mapping[str, Any]]], Iterator[Any]]
-    answers: Any
-    tasks: int
-
-
-class KeptAnswers(Protocol):
-    """The answers of a job. They stay where the engine made them; `summary` is a pyarrow table in this process."""
-
-    @property
-    def summary(self) -> Any: ...
-
-    def read(self) -> Any:
-        """Returns all columns of the answers as a pyarrow table."""
-        ...
-
-    def again(self, second: SecondPass) -> Any:
-        """Returns what the work yields as a pyarrow table; None if a process died."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
 class View:
     """A table defined by a statement over the tables before it."""
 
@@ -116,16 +55,13 @@ class Engine(Protocol):
     @property
     def name(self) -> str: ...
 
-    def each(self, work: Callable[[A], R], items: Mapping[str, A]) -> Iterator[Done[R]]:
-        """Yields the results in the order of the names. A failure, even the death of a process, is a result."""
+    @property
+    def cores(self) -> int:
+        """The number of cores that `each` has."""
         ...
 
-    def over_rows(self, job: Callable[[], ClusterJob]) -> AbstractContextManager[KeptAnswers | None]:
-        """Opens the answers of all clusters, evaluating the conditions over the whole table.
-
-        They are None if this engine reads each cluster by itself, if it lost a process, or if it cannot read a file
-        that the job needs: then `each` does the work, and shows which cluster is the reason.
-        """
+    def each(self, work: Callable[[A], R], items: Mapping[str, A]) -> Iterator[Done[R]]:
+        """Yields the results in the order of the names. A failure, even the death of a process, is a result."""
         ...
 
     def query(self, sql: str, tables: Mapping[str, Any]) -> Any:

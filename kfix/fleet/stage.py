@@ -7,12 +7,11 @@ which it compiles first; DuckDB takes 0.1 s (docs/adr/009).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
-from kfix.fleet.engine import ClusterJob, Engine, KeptAnswers, View
+from kfix.fleet.engine import Engine, View
 from kfix.fleet.pool import Done
 
 A = TypeVar("A")
@@ -33,11 +32,12 @@ class Staged:
     def name(self) -> str:
         return self._far.name
 
+    @property
+    def cores(self) -> int:
+        return self._far.cores
+
     def each(self, work: Callable[[A], R], items: Mapping[str, A]) -> Iterator[Done[R]]:
         return self._far.each(work, items)
-
-    def over_rows(self, job: Callable[[], ClusterJob]) -> AbstractContextManager[KeptAnswers | None]:
-        return self._far.over_rows(job)
 
     def query(self, sql: str, tables: Mapping[str, Any]) -> Any:
         return self._engine_for(tables).query(sql, tables)

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from datetime import date
 
+from kfix.fleet.audit.running import audit
 from kfix.fleet.collect import Progress
 from kfix.fleet.compacting import Compacted, compact
 from kfix.fleet.demo import DemoFleet, empty_store, write_run
@@ -13,7 +14,7 @@ from kfix.fleet.engines import engine
 from kfix.fleet.model.audit import AuditReport
 from kfix.fleet.pruning import Old, days_of, delete_old, find_old
 from kfix.fleet.store.places import place_of
-from kfix.fleet.wiring import audit, locked, report
+from kfix.fleet.wiring import locked, report
 
 __all__ = ["DemoFleet", "compact_store", "make_demo", "prune_store"]
 

@@ -3,62 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from datetime import date
 
 from kfix.core.cyclic import without_collector
-from kfix.core.diagnosis.finding import Finding
 from kfix.core.documents.problems import did_you_mean
 from kfix.core.errors import UsageError
-from kfix.core.fleetcase import FleetCase
-from kfix.core.inventory.model import Inventory
-from kfix.diagnose.report.json_findings import finding_dict
-from kfix.fleet.audit.judged import Judging
-from kfix.fleet.audit.judging import judged
 from kfix.fleet.audit.reading import DAYS, find_audit, history_until, report_of
-from kfix.fleet.audit.running import Tools, audit_run
 from kfix.fleet.engine import Engine
-from kfix.fleet.engines import open_and_judge
 from kfix.fleet.history.figures import ReplicaLimits
-from kfix.fleet.judging.tasks import Judged, JudgeTask
 from kfix.fleet.model.audit import AuditReport, CheckTitle
 from kfix.fleet.model.history import AuditHistory, HistoryChoice
 from kfix.fleet.store.audits import Audit
 from kfix.fleet.store.places import StoreLocation, is_folder, place_of
-from kfix.fleet.store.runs import Run
 from kfix.fleet.store.storelock import store_lock
 from kfix_diagnostics.catalogue import pages
-from kfix_diagnostics.fleet import FLEET
 from kfix_diagnostics.prevention.kfx611_many_partitions import PER_BROKER, PER_CLUSTER
 
 LIMITS = ReplicaLimits(PER_BROKER, PER_CLUSTER)
-
-
-def judge_for_audit(task: JudgeTask) -> Judged:
-    """Returns the findings of one stored cluster, latent risks included, judged by the site's expectations.
-
-    Raises UsageError for a damaged file and UnreachableError if the store cannot be reached; both name the file.
-    """
-    diagnosis, snapshot = open_and_judge(task.stored, replace(task.criteria, prevention=True))
-    return judged(task, diagnosis, snapshot, finding_dict)
-
-
-def audit(
-    root: StoreLocation,
-    run: Run,
-    inventory: Inventory,
-    engine: Engine,
-    on_done: Callable[[str, str], None] = lambda _name, _error: None,
-) -> Audit:
-    """Returns the audit of a complete run: judges every cluster, compares with the previous audit, stores the result.
-
-    `on_done` is called with (name, error or "") for each cluster that is judged.
-    """
-    judging = Judging(judge_for_audit, on_done)
-    tools = Tools(judging, _over_fleets, finding_dict)
-    with without_collector():
-        return audit_run(root, run, inventory, engine, tools)
 
 
 def report(root: StoreLocation, found: Audit, engine: Engine, *, days: int = DAYS) -> AuditReport:
@@ -99,7 +61,3 @@ def locked(store: str, *, creates: bool = False) -> Iterator[None]:
         raise UsageError(f"{store}: there is no fleet store", hint="kfix fleet collect creates one")
     with store_lock(place):
         yield
-
-
-def _over_fleets(case: FleetCase) -> tuple[tuple[str, Finding], ...]:
-    return tuple(found for check in FLEET for found in check.findings(case))

@@ -1,27 +1,24 @@
-"""Spark Connect: a client over gRPC, without Java. It has no RDDs, so tasks are rows of a DataFrame."""
+"""Spark Connect: a client over gRPC, without Java."""
 
 from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from uuid import uuid4
 
-import pyarrow as pa
 from pyspark.errors import PySparkException
 
 from kfix.core.errors import KfixError, UsageError
 from kfix_spark import masters
+from kfix_spark.classic import DEAD, SAME_PYTHON
 from kfix_spark.package import make_package
-from kfix_spark.rdd import DEAD, SAME_PYTHON
 from kfix_spark.session import not_started, one_line, quiet
-from kfix_spark.spread import FileNotReadError, TasksDiedError, do, lost, too_large
+from kfix_spark.spread import FileNotReadError, TasksDiedError, lost, too_large
 
 A = TypeVar("A")
-_SCHEMA: Final = "at bigint, answer binary"
 #: The assumed number of cores, since a Connect server does not report it.
 _CORES: Final = 8
 _NEEDED: Final = "pip install 'pyspark[connect]'"
@@ -63,15 +60,6 @@ class ConnectCluster:
     def cores(self) -> int:
         return _CORES
 
-    def run(self, tasks: Sequence[bytes]) -> list[bytes]:
-        def action() -> Any:
-            rows = self._session.range(0, len(tasks), 1, len(tasks))
-            return rows.mapInArrow(partial(_done, list(tasks)), _SCHEMA).toArrow()
-
-        found = self.act(action)
-        answers = dict(zip(found.column("at").to_pylist(), found.column("answer").to_pylist(), strict=True))
-        return [answers[i] for i in range(len(tasks))]
-
     def act(self, action: Callable[[], A]) -> A:
         try:
             self.mark()
@@ -102,11 +90,3 @@ class ConnectCluster:
     def cancel(self) -> None:
         with contextlib.suppress(Exception):
             self._session.interruptTag(self._tag)
-
-
-def _done(tasks: Sequence[bytes], batches: Iterator[Any]) -> Iterator[Any]:
-    for batch in batches:
-        places = batch.column(0).to_pylist()
-        yield pa.RecordBatch.from_pydict(
-            {"at": pa.array(places, pa.int64()), "answer": pa.array([do(tasks[i]) for i in places], pa.binary())}
-        )

@@ -10,19 +10,16 @@ from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
-from pyspark import cloudpickle
 from pyspark.errors import PySparkException
 
 from kfix.core.errors import KfixError, UnreachableError, UsageError
 from kfix.fleet.answers import plain
-from kfix.fleet.engine import ClusterJob, StoredRows, View
+from kfix.fleet.engine import StoredRows, View
 from kfix.fleet.pool import Done
 from kfix_spark import masters, spread
 from kfix_spark.catalog import register
+from kfix_spark.classic import JavaCluster
 from kfix_spark.frames import files_frame
-from kfix_spark.kept import AnswersInSpark, kept_answers
-from kfix_spark.rdd import RddCluster
-from kfix_spark.rowjob import WorkOnRows
 from kfix_spark.session import one_line, open_session, version
 
 A = TypeVar("A")
@@ -54,27 +51,16 @@ class SparkEngine:
     def name(self) -> str:
         return self._name
 
+    @property
+    def cores(self) -> int:
+        return self._cluster.cores()
+
     def each(self, work: Callable[[A], R], items: Mapping[str, A]) -> Iterator[Done[R]]:
         """Yields the results in the order of the names.
 
         Raises KfixError if the cluster is lost, UsageError if its workers cannot run kfix.
         """
-        return spread.each(self._cluster, cloudpickle.dumps, work, items)
-
-    @contextlib.contextmanager
-    def over_rows(self, job: Callable[[], ClusterJob]) -> Iterator[AnswersInSpark | None]:
-        """Opens the answers; they are None if a process died, Spark cannot read a file of the previous audit, or pandas
-        is not installed. Raises KfixError if the cluster is lost, UsageError if its workers cannot run kfix.
-        """
-        with contextlib.ExitStack() as stack:
-            yield self._answers(job(), stack)
-
-    def _answers(self, job: ClusterJob, stack: contextlib.ExitStack) -> AnswersInSpark | None:
-        try:
-            return stack.enter_context(kept_answers(_fresh(self._session), self._cluster, job))
-        # Spark's mapInArrow needs pandas in the driver.
-        except (spread.FileNotReadError, spread.TasksDiedError, ImportError):
-            return None
+        return spread.each(self._session, self._cluster, work, items)
 
     def query(self, sql: str, tables: Mapping[str, Any]) -> Any:
         """Returns a pyarrow.Table with the types of `answers.plain`. The statement is one of kfix itself: Spark's SQL
@@ -87,22 +73,18 @@ class SparkEngine:
     def over_parts(
         self, sql: str, tables: Mapping[str, Any], order: Sequence[str], work: Callable[[Iterator[Any]], R]
     ) -> list[R]:
-        """Works on the executors; in this process if pandas is not installed. Raises as `query`, and UnreachableError
-        if a process died.
-        """
+        """Works on the executors. Raises as `query`, and UnreachableError if a process died."""
         parts = 1 + max(given.rows if isinstance(given, StoredRows) else 0 for given in tables.values()) // _ROWS_A_PART
 
         def done(frame: Any) -> list[R]:
             sorted_parts = frame.repartition(parts, "cluster").sortWithinPartitions(*order)
-            made = self._cluster.act(sorted_parts.mapInArrow(WorkOnRows(work), "made binary").toArrow)
+            made = self._cluster.act(sorted_parts.mapInArrow(spread.WorkOnRows(work), "made binary").toArrow)
             return [pickle.loads(each) for each in made.column(0).to_pylist()]  # noqa: S301 - our own workers'
 
         try:
             return self._answered(sql, tables, done)
         except (spread.TasksDiedError, spread.FileNotReadError) as error:
             raise UnreachableError(f"Spark could not do the work: {error}") from None
-        except ImportError:  # Spark's mapInArrow needs pandas in the driver.
-            return [work(iter(self.query(f"{sql}\nORDER BY {', '.join(order)}", tables).to_batches()))]
 
     def _answered(self, sql: str, tables: Mapping[str, Any], action: Callable[[Any], A]) -> A:
         """Returns what the action makes of a statement's DataFrame."""
@@ -211,4 +193,4 @@ def open_engine(master: str, settings: Mapping[str, str]) -> Iterator[SparkEngin
         return
     with open_session(master, settings) as (session, java):
         context = session.sparkContext
-        yield SparkEngine(session, RddCluster(context, java), f"spark {version()} {context.master}")
+        yield SparkEngine(session, JavaCluster(context, java), f"spark {version()} {context.master}")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
-import pyarrow as pa
 from pyspark.sql.functions import coalesce, col
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from kfix.fleet.engine import EarlierFindings, StoredRows
+from kfix.fleet.engine import StoredRows
 
 
 def folder_of(place: str) -> str:
@@ -38,15 +35,3 @@ def files_frame(session: Any, given: StoredRows) -> Any:
     at = (col(was) == col("cluster")) & (col("day") <= col(until)) & (col("day") > col(after))
     found = rows.join(names, at, "left")
     return found.withColumn("cluster", coalesce(col(name), col("cluster"))).select(*columns.names)
-
-
-def earlier_frame(session: Any, before: EarlierFindings, columns: Sequence[str]) -> Any:
-    """Returns a DataFrame with these columns of the earlier findings of each cluster as the list `before`."""
-    names = dict.fromkeys(("cluster", "status", *columns))
-    schema = pa.schema([before.rows.schema.field(name) for name in (*names, "day", "run")])
-    rows = files_frame(session, replace(before.rows, schema=schema))
-    wanted = session.createDataFrame(before.of).hint("broadcast")
-    found = rows.join(wanted, ["cluster", "day", "run"]).where("status <> 'fixed'")
-    listed = ", ".join(f"`{name}`" for name in columns)
-    by_cluster = found.selectExpr("cluster", f"struct({listed}) AS one").groupBy("cluster")
-    return by_cluster.agg({"one": "collect_list"}).toDF("cluster", "before")

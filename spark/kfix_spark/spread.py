@@ -1,36 +1,35 @@
 """Runs work on many names as Spark tasks, with the semantics of `kfix.fleet.pool.each`.
 
-Tasks receive names and read their own files. A task is a chunk of names, a wave is some tasks per core; two waves are
-in progress, so that results arrive while others are computed and no core waits for the slowest task of a wave.
+A task is a row of a DataFrame: a chunk of names, which reads its own files (`mapInArrow`). A job has some tasks per
+core, so that no core waits long for the last one.
 
 Spark itself repeats a task whose process or machine died. If that fails, the whole job is lost without showing which
-name caused it: its chunks are then repeated one by one, then the names of the failing chunk; a name that kills its
-process again is a failure.
+name caused it: its halves are then repeated, and theirs; a name that kills its process again is a failure.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as StillAtWorkError
 from functools import cache
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
+
+import pyarrow as pa
+from pyspark import cloudpickle
 
 from kfix.core.errors import KfixError, UsageError
 from kfix.fleet.pool import Done, many, single_threaded
 
 A = TypeVar("A")
 R = TypeVar("R")
-_LARGEST_CHUNK = 64
-_SMALLEST_CHUNK = 16
-_TASKS_A_CORE = 2
-_WAVES = 2
-_LOOK_AFTER = 2.0
-_Chunk = list[tuple[str, Any]]
-_LARGEST = "spark.driver.maxResultSize"
-DIED = "its process died: out of memory, or killed"
+_LARGEST_CHUNK: Final = 16
+_TASKS_A_CORE: Final = 8
+_LOOK_AFTER: Final = 2.0
+_LARGEST: Final = "spark.driver.maxResultSize"
+_ANSWERS: Final = "at bigint, answer binary"
+DIED: Final = "its process died: out of memory, or killed"
 
 
 class TasksDiedError(Exception):
@@ -42,7 +41,7 @@ class FileNotReadError(Exception):
 
 
 class SparkCluster(Protocol):
-    """A Spark cluster, by RDDs or by Connect."""
+    """A Spark cluster: a Java process of ours, or a Connect server."""
 
     def cores(self) -> int: ...
 
@@ -51,13 +50,6 @@ class SparkCluster(Protocol):
 
         Raises TasksDiedError if tasks died, FileNotReadError if Spark could not read a file, KfixError if the cluster
         cannot run any task.
-        """
-        ...
-
-    def run(self, tasks: Sequence[bytes]) -> list[bytes]:
-        """Returns the result of `do` for each task, in order.
-
-        Raises as `act`.
         """
         ...
 
@@ -76,76 +68,79 @@ class SparkCluster(Protocol):
     def cancel(self) -> None: ...
 
 
-def each(
-    cluster: SparkCluster, dumps: Callable[[Any], bytes], work: Callable[[A], R], items: Mapping[str, A]
-) -> Iterator[Done[R]]:
+def each(session: Any, cluster: SparkCluster, work: Callable[[A], R], items: Mapping[str, A]) -> Iterator[Done[R]]:
     """Yields the results in the order of the names. Raises KfixError if the cluster is lost or cannot run kfix."""
-    left = deque(items.items())
-    packed = dumps(work)
-    ahead: deque[Future[list[Done[R]]]] = deque()
-    threads = ThreadPoolExecutor(_WAVES, "kfix-spark")
+    pairs, tasks = [*items.items()], _TASKS_A_CORE * cluster.cores()
+    size = max(1, min(_LARGEST_CHUNK, len(pairs) // tasks))
+
+    def run(chunks: Sequence[Sequence[tuple[str, A]]]) -> list[bytes]:
+        rows = pa.table({"at": range(len(chunks)), "task": [cloudpickle.dumps((work, chunk)) for chunk in chunks]})
+        given = session.createDataFrame(rows).repartitionByRange(len(chunks), "at")
+        found = given.mapInArrow(_do_all, _ANSWERS).toArrow().sort_by("at")
+        answers: list[bytes] = found["answer"].to_pylist()
+        return answers
+
+    for at in range(0, len(pairs), size * tasks):
+        yield from _done(cluster, run, pairs[at : at + size * tasks], size)
+
+
+def _done(
+    cluster: SparkCluster, run: Callable[[Any], list[bytes]], pairs: Sequence[tuple[str, Any]], size: int
+) -> Iterator[Done[Any]]:
+    chunks = [pairs[at : at + size] for at in range(0, len(pairs), size)]
     try:
-        while left or ahead:
-            while left and len(ahead) < _WAVES:
-                ahead.append(threads.submit(_wave, cluster, dumps, packed, _next_wave(left, cluster.cores())))
-            yield from _waited(ahead.popleft(), cluster)
-    finally:
-        # Closing the iterator, also by Ctrl-C, stops the work.
-        for future in ahead:
-            future.cancel()
-        cluster.cancel()
-        threads.shutdown(wait=True, cancel_futures=True)
-
-
-def watched(cluster: SparkCluster, action: Callable[[], A]) -> A:
-    """Returns the result of an action, as `SparkCluster.act`. Ctrl-C stops the job."""
-    return awaited(cluster, lambda: cluster.act(action))
+        answers = awaited(cluster, lambda: cluster.act(lambda: run(chunks)))
+    except TasksDiedError:
+        if len(pairs) == 1:
+            yield Done(pairs[0][0], None, DIED)
+            return
+        half = len(pairs) // 2
+        for part in (pairs[:half], pairs[half:]):
+            yield from _done(cluster, run, part, min(size, half))
+        return
+    except FileNotReadError as error:
+        raise lost(str(error)) from None
+    for answer in answers:
+        yield from _opened(answer)
 
 
 def awaited(cluster: SparkCluster, action: Callable[[], A]) -> A:
-    """Returns the result of an action, or raises its error. Raises KfixError if the cluster is lost meanwhile."""
+    """Returns the result of an action, or raises its error. Raises KfixError if the cluster is lost meanwhile.
+
+    Ctrl-C stops the job.
+    """
     with ThreadPoolExecutor(1, "kfix-spark") as threads:
         future = threads.submit(action)
-        try:
-            return _waited(future, cluster)
-        except BaseException:
-            cluster.cancel()
-            raise
+        while True:
+            try:
+                return future.result(_LOOK_AFTER)
+            except StillAtWorkError:
+                try:
+                    cluster.watch()
+                except BaseException:
+                    cluster.cancel()
+                    raise
+            except KeyboardInterrupt:
+                cluster.cancel()
+                raise
 
 
-def _waited(future: Future[A], cluster: SparkCluster) -> A:
-    while True:
-        try:
-            return future.result(_LOOK_AFTER)
-        except StillAtWorkError:
-            cluster.watch()
+def _do_all(batches: Iterable[Any]) -> Iterator[Any]:
+    for batch in batches:
+        answers = pa.array(map(do, batch.column("task").to_pylist()), pa.binary())
+        yield pa.RecordBatch.from_arrays([batch.column("at"), answers], names=["at", "answer"])
 
 
-def _next_wave(left: deque[tuple[str, Any]], cores: int) -> list[_Chunk]:
-    """Yields chunks that shrink towards the end, so that no core waits long; not too small, since a task has a cost."""
-    share = len(left) // (_WAVES * _TASKS_A_CORE * max(cores, 1))
-    size = max(1, min(_LARGEST_CHUNK, max(share, min(_SMALLEST_CHUNK, len(left) // max(cores, 1)))))
-    chunks: list[_Chunk] = []
-    while left and len(chunks) < _TASKS_A_CORE * max(cores, 1):
-        chunks.append([left.popleft() for _ in range(min(size, len(left)))])
-    return chunks
+class WorkOnRows:
+    """Does the work for all rows of a Spark partition in a worker; its result is pickled."""
 
+    def __init__(self, work: Callable[[Iterator[Any]], Any]) -> None:
+        self._work = work
 
-def _wave(
-    cluster: SparkCluster, dumps: Callable[[Any], bytes], work: bytes, chunks: Sequence[_Chunk]
-) -> list[Done[Any]]:
-    try:
-        found = cluster.run([dumps((work, chunk)) for chunk in chunks])
-    except TasksDiedError:
-        if len(chunks) > 1:
-            return [done for chunk in chunks for done in _wave(cluster, dumps, work, [chunk])]
-        [chunk] = chunks
-        if len(chunk) > 1:
-            return [done for item in chunk for done in _wave(cluster, dumps, work, [[item]])]
-        return [Done(chunk[0][0], None, DIED)]
-    except FileNotReadError as error:
-        raise lost(str(error)) from None
-    return [done for answer in found for done in _opened(answer)]
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        begin_worker()
+        made = pickle.dumps(self._work(iter(batches)))
+        yield pa.RecordBatch.from_arrays([pa.array([made], pa.binary())], names=["made"])
 
 
 def _opened(answer: bytes) -> list[Done[Any]]:
@@ -165,8 +160,7 @@ def do(task: bytes) -> bytes:
     """Runs one task on the worker. If its code cannot be loaded there, the driver gets the error and aborts at once."""
     begin_worker()
     try:
-        packed, chunk = pickle.loads(task)  # noqa: S301 - our own driver's
-        work = pickle.loads(packed)  # noqa: S301
+        work, chunk = pickle.loads(task)  # noqa: S301 - our own driver's
     except Exception as error:  # noqa: BLE001
         return pickle.dumps(f"{type(error).__name__}: {error}")
     done = many(work, chunk)

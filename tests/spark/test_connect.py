@@ -9,7 +9,6 @@ from kfix.fleet import engines as wiring
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.engines import judge_stored
 from tests.spark.test_equality import FINDINGS, OLDER, QUESTIONS
-from tests.spark.test_row_job import judged_by, judged_here, tasks_of
 from tests.unit.fleet.working import sometimes
 
 
@@ -22,11 +21,6 @@ def test_it_judges_the_same(engine, connect, run, judged):
     assert engine.name.endswith(connect.url)
     done = engine.each(judge_stored, run.stored())
     assert {d.name: d.value() for d in done} == judged
-
-
-def test_it_judges_the_rows_of_a_run_the_same(engine, run):
-    tasks = tasks_of(run)
-    assert judged_by(engine, tasks) == judged_here(tasks)
 
 
 def test_a_killer_is_a_row(engine):

@@ -159,12 +159,6 @@ def test_where_there_is_no_place_for_an_archive_there_is_none(tmp_path):
         assert archive_for(java, HOME, env).options == "", env
 
 
-def test_it_needs_no_pandas(tmp_path):
-    (tmp_path / "pandas").mkdir()
-    (tmp_path / "pandas" / "__init__.py").write_text("raise ImportError('not here')\n")
-    start(PYTHONPATH=os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
-
-
 def test_the_zip_holds_all_of_our_code_and_runs_by_itself(tmp_path):
     path = make_package(tmp_path / "kfix.zip")
     with zipfile.ZipFile(path) as made:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from typing import Final
 
@@ -16,13 +16,14 @@ from kfix.core.fleetcase import Stuck
 from kfix.core.inventory.model import Mute
 from kfix.core.inventory.muting import active, covers_too, first_mute
 from kfix.fleet.history.worse import is_worse, next_baseline
-from kfix.fleet.judging.tasks import EarlierFinding
 from kfix.fleet.model.audit import FindingRow, Status, points_of
 
 #: The check that reports a source which did not answer.
 UNREAD: Final = "KFX901"
 #: Prefixes of the checks that report partitions in trouble: no leader, diverging views, under-replicated, stuck moves.
 _TROUBLE: Final = ("KFX1", "KFX2", "KFX3", "KFX5")
+#: The sources of a cluster that did not answer now, and in its previous audit.
+Unread = tuple[frozenset[str], frozenset[str]]
 _COUNTS: Final[Mapping[int, str]] = {2: "critical", 1: "warning", 0: "info"}
 
 
@@ -61,14 +62,23 @@ class HeadCounts:
     muted: int = 0
     covered: tuple[int, ...] = ()
 
+    def __add__(self, other: HeadCounts) -> HeadCounts:
+        sums = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self) if f.name != "covered"}
+        return HeadCounts(**sums, covered=tuple(map(sum, zip(self.covered, other.covered, strict=True))))
+
 
 def concluded(
-    now: Iterable[FindingRow], before: Iterable[FindingRow], rules: Rules, *, collected: bool
+    now: Iterable[FindingRow],
+    before: Iterable[FindingRow],
+    rules: Rules,
+    *,
+    collected: bool,
+    unread: Unread | None = None,
 ) -> tuple[tuple[FindingRow, ...], HeadCounts]:
     """Returns the findings of one cluster with their status and mutes, sorted by key, and the counts of its heads.
 
     `before` are the findings of its previous audit that were not fixed; `collected` says whether the cluster was read
-    and judged now.
+    and judged now. `unread` is as in `compared`.
     """
     now, before = tuple(now), tuple(before)
     again = {r.key for r in now}
@@ -79,20 +89,25 @@ def concluded(
         return was.key not in again or bool(there) or not was.partitions
 
     before = tuple(filter(goes_on, before)) if rules.recreated else before
-    found = as_news(muted(compared(now, before, rules.day, collected=collected), rules), rules.at_work)
+    found = as_news(muted(compared(now, before, rules.day, collected=collected, unread=unread), rules), rules.at_work)
     return found, head_counts(found, rules)
 
 
 def compared(
-    now: Iterable[FindingRow], before: Iterable[FindingRow], day: date, *, collected: bool
+    now: Iterable[FindingRow],
+    before: Iterable[FindingRow],
+    day: date,
+    *,
+    collected: bool,
+    unread: Unread | None = None,
 ) -> tuple[FindingRow, ...]:
     """Returns the findings with status, first day and age in days, sorted by key; fixed ones included.
 
     A finding that is gone is not reported as fixed while a source that answered the previous audit does not answer
-    now: its state is unknown.
+    now: its state is unknown. `unread` are the sources that did not answer; None: those that these findings name.
     """
     rows, old = {r.key: r for r in now}, {r.key: r for r in before}
-    silent, silent_before = unread_sources(rows.values()), unread_sources(old.values())
+    silent, silent_before = unread or (unread_sources(rows.values()), unread_sources(old.values()))
 
     def gone(was: FindingRow) -> Status:
         sure = not silent or (silent <= silent_before and was.status != Status.UNKNOWN)
@@ -194,9 +209,7 @@ def head_counts(rows: Sequence[FindingRow], rules: Rules) -> HeadCounts:
     return HeadCounts(points, **counts, covered=tuple(covered))
 
 
-def stuck(
-    now: Iterable[FindingRow], before: Iterable[FindingRow | EarlierFinding], *, rules: Rules
-) -> tuple[Stuck, ...]:
+def stuck(now: Iterable[FindingRow], before: Iterable[FindingRow], *, rules: Rules) -> tuple[Stuck, ...]:
     """Returns the partitions that are in trouble now and were in trouble in the previous audit, under the same code.
 
     A muted finding is not reported again under another code.

@@ -1,285 +1,217 @@
-"""The clusters of a run, judged: in this process, or where Spark has judged them.
+"""The clusters of a run, judged: a worker or a task of Spark has some clusters, and writes all that it finds of them.
 
-Either way the process of the audit has the digest of each cluster, which the checks over the fleet compare. The
-findings themselves stay with Spark: its tasks read those of the previous audit, compare them and write the files of the
-table `findings`. No row of them passes through this process.
+It compares each cluster with the snapshot before, runs the checks, and compares the findings with those of the
+previous audit; the rows of `partition_changes` and `findings` stay there, as files. The process of the audit has a
+digest of each cluster, for the checks over the fleet, adds their findings, and commits the files.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from datetime import date
-from functools import partial
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import Final
 
-import pyarrow as pa
-
+from kfix.core.criteria import Criteria
+from kfix.core.errors import KfixError, UnreachableError
 from kfix.core.fleetcase import ClusterDigest, Stuck
 from kfix.core.inventory.model import ClusterEntry
-from kfix.fleet.audit.concluding import HeadCounts, Rules, concluded, stuck
-from kfix.fleet.audit.past import Past, past_of
-from kfix.fleet.engine import ClusterJob, EarlierFindings, Engine, KeptAnswers, SecondPass
-from kfix.fleet.judging.tasks import (
-    ANSWERS,
-    BRIEF,
-    FINDING_LIST,
-    SUMMARY,
-    Judged,
-    JudgeTask,
-    RowJudge,
-    done_of,
-    finding_lists,
-    finding_of,
-    stuck_of,
-    tasks_table,
-)
+from kfix.fleet.audit.concluding import HeadCounts, Rules, Unread, concluded, stuck, unread_sources
+from kfix.fleet.audit.judging import judged
+from kfix.fleet.audit.past import EarlierFindings, Past, earlier_rows
+from kfix.fleet.engine import Engine
+from kfix.fleet.history.partitions import Compared, WriteChanges, Written
 from kfix.fleet.model.audit import FindingRow
-from kfix.fleet.pool import Done
-from kfix.fleet.store.audits import files_of, table_of
-from kfix.fleet.store.delta import NewFile, StoreTable
-from kfix.fleet.store.places import StoreLocation, place_of
-from kfix.fleet.store.runs import Run
-from kfix.fleet.store.staging import RunTable, write_file
+from kfix.fleet.pool import Done, many
+from kfix.fleet.store.audits import table_of
+from kfix.fleet.store.delta import NewFile
+from kfix.fleet.store.history_tables import PARTITION_CHANGES
+from kfix.fleet.store.runs import Run, StoredCluster
+from kfix.fleet.store.staging import RunTable
 from kfix.fleet.store.tables import FINDINGS
-from kfix.fleet.stored import stored_rows, written_rows
+from kfix_diagnostics.fleet import FLEET
 
-Findings = tuple[FindingRow, ...]
-#: The findings that one task of Spark compares and writes as one file.
-_FINDINGS_A_TASK: Final = 50_000
-_GIVEN: Final = pa.schema([("cluster", pa.string()), ("collected", pa.bool_()), ("more", FINDING_LIST)])
-#: A cluster with its counts, or a file without a cluster, as JSON.
-_CONCLUDED: Final = pa.schema([("cluster", pa.string()), ("conclusion", pa.string())])
-
-
-@dataclass(frozen=True)
-class Conclusions:
-    """The findings of an audit: the files written for the table, which are not committed yet, and their rows as the
-    input of a statement. `counts` has every cluster of the run.
-    """
-
-    files: tuple[NewFile, ...]
-    rows: Any
-    counts: Mapping[str, HeadCounts]
-
-
-@dataclass(frozen=True)
-class Judging:
-    """How clusters are judged, which the caller supplies, since this package depends on neither checks nor formats.
-
-    `judge` must be a module-level function, since a new process imports it by name. `on_done` is called with (name,
-    error or "") for each judged cluster.
-    """
-
-    judge: Callable[[JudgeTask], Judged]
-    on_done: Callable[[str, str], None] = lambda _name, _error: None
-
-    def reporting(self, results: Iterable[Done[Judged]]) -> Iterator[Done[Judged]]:
-        for done in results:
-            yield done
-            self.on_done(done.name, done.error)
-
-
-class JudgedRun(ABC):
-    """The judged clusters of one run.
-
-    `failed` maps clusters that were not collected, or are damaged, to a reason; `digests` and `stuck` are by cluster.
-    """
-
-    def __init__(self, run: Run, entries: Mapping[str, ClusterEntry], rules: Rules, past: Past) -> None:
-        self.run = run
-        self.entries = entries
-        self.rules = rules
-        self.past = past
-        self.digests: dict[str, ClusterDigest] = {}
-        self.failed = dict(run.failed)
-        self.stuck: dict[str, tuple[Stuck, ...]] = {}
-
-    @abstractmethod
-    def conclude(self, more: Mapping[str, Sequence[FindingRow]]) -> Conclusions:
-        """Compares and writes all findings; `more` are those of the checks over the fleet, by cluster."""
-
-    def take(self, done: Done[Judged]) -> Judged | None:
-        """Notes the digest of a cluster, or the reason why there is none."""
-        if done.error or done.result is None:
-            self.failed[done.name] = f"collected, but cannot be judged: {done.error or 'the worker returned no result'}"
-            return None
-        self.digests[done.name] = done.result.digest
-        return done.result
-
-    def concluded(self, rows: Mapping[str, Findings], more: Mapping[str, Sequence[FindingRow]]) -> Conclusions:
-        """Compares and writes the findings in this process."""
-        found: list[FindingRow] = []
-        counts: dict[str, HeadCounts] = {}
-        for name in sorted(self.entries):
-            now = (*rows.get(name, ()), *more.get(name, ()))
-            before = self.past.rows.get(name, ())
-            kept, counts[name] = concluded(now, before, self.rules, collected=name not in self.failed)
-            found += kept
-        table = table_of(FindingRow, found)
-        return Conclusions(_written(self.run.root, self.run.day, self.run.id, table), table, counts)
-
-
-@contextlib.contextmanager
-def judged_run(
-    run: Run, entries: Mapping[str, ClusterEntry], engine: Engine, judging: Judging, rules: Rules, before: Past
-) -> Iterator[JudgedRun]:
-    """Opens the judged clusters of a run; `entries` are all of it, those that were not collected too.
-
-    `before` are the audits before it, as `searched` finds them.
-    """
-    tasks = {name: JudgeTask(name, where, run.day, entries[name].criteria) for name, where in run.stored().items()}
-    checked: list[Past] = []
-
-    def job() -> ClusterJob:
-        past = past_of(before, entries, with_rows=False)
-        checked.append(past)
-        return ClusterJob(
-            tasks_table(tasks.values()),
-            RowJudge(judging.judge, partial(stuck, rules=rules)),
-            ANSWERS,
-            SUMMARY,
-            _before(run.root, past),
-            BRIEF,
-        )
-
-    with engine.over_rows(job) if tasks else contextlib.nullcontext() as answers:
-        if answers is None:
-            results = judging.reporting(engine.each(judging.judge, tasks))
-            yield _JudgedHere(run, entries, rules, before, results)
-        else:
-            yield _JudgedThere(run, entries, rules, checked[0], answers, judging)
-
-
-class _JudgedHere(JudgedRun):
-    """Judged by a pool of processes; the findings are in this one."""
-
-    def __init__(
-        self,
-        run: Run,
-        entries: Mapping[str, ClusterEntry],
-        rules: Rules,
-        before: Past,
-        results: Iterable[Done[Judged]],
-    ) -> None:
-        super().__init__(run, entries, rules, before)
-        self._rows: dict[str, Findings] = {}
-        for done in results:
-            if (result := self.take(done)) is not None:
-                self._rows[done.name] = result.rows
-        # Read after the clusters were judged: its findings are not in memory meanwhile.
-        self.past = past_of(before, entries)
-        for name, found in self._rows.items():
-            if since := stuck(found, self.past.rows.get(name, ()), rules=rules):
-                self.stuck[name] = since
-
-    def conclude(self, more: Mapping[str, Sequence[FindingRow]]) -> Conclusions:
-        return self.concluded(self._rows, more)
-
-
-class _JudgedThere(JudgedRun):
-    """Judged by Spark, which keeps the findings; this process has a summary of each cluster."""
-
-    def __init__(
-        self,
-        run: Run,
-        entries: Mapping[str, ClusterEntry],
-        rules: Rules,
-        past: Past,
-        answers: KeptAnswers,
-        judging: Judging,
-    ) -> None:
-        super().__init__(run, entries, rules, past)
-        self._answers = answers
-        summary = {row["cluster"]: row for row in answers.summary.to_pylist()}
-        self._findings = sum(row["n_findings"] for row in summary.values())
-        for done in judging.reporting(done_of(summary[name]) for name in run.stored()):
-            if self.take(done) is not None and (since := stuck_of(summary[done.name])):
-                self.stuck[done.name] = since
-
-    def conclude(self, more: Mapping[str, Sequence[FindingRow]]) -> Conclusions:
-        run = self.run
-        names = sorted(self.entries)
-        given = pa.table(
-            [
-                pa.array(names, pa.string()),
-                pa.array([name not in self.failed for name in names], pa.bool_()),
-                finding_lists([more.get(name, ()) for name in names]),
-            ],
-            schema=_GIVEN,
-        )
-        work = WriteFindings(RunTable.of(run, FINDINGS).root, run.id, self.rules)
-        tasks = 1 + self._findings // _FINDINGS_A_TASK
-        found = self._answers.again(SecondPass(given, ("findings",), work, _CONCLUDED, tasks))
-        if found is not None:
-            return _conclusions_of(run, found)
-        # A process died, or Spark cannot read a file of the previous audit.
-        rows = {done.name: done.result.rows for done in map(done_of, self._answers.read().to_pylist()) if done.result}
-        self.past = past_of(self.past, self.entries)
-        return self.concluded(rows, more)
-
-
-def _written(root: StoreLocation, day: date, run: str, table: Any) -> tuple[NewFile, ...]:
-    if not table.num_rows:
-        return ()
-    return (write_file(StoreTable(root, FINDINGS).folder(day, run), FINDINGS.name, table),)
-
-
-def _before(root: StoreLocation, past: Past) -> EarlierFindings | None:
-    compared = past.earlier.compared
-    files = files_of(root, FindingRow, {audit.key for audit in compared.values()})
-    if not files:
-        return None
-    of = pa.table(
-        [
-            pa.array([*compared], pa.string()),
-            pa.array([audit.day for audit in compared.values()], pa.date32()),
-            pa.array([audit.id for audit in compared.values()], pa.string()),
-        ],
-        names=["cluster", "day", "run"],
-    )
-    return EarlierFindings(stored_rows(root, FINDINGS, files, past.earlier.renames), of)
+#: The partitions that one task judges, at least, and the most tasks of a run: each writes two files.
+_ROWS_A_TASK: Final = 50_000
+_MOST_TASKS: Final = 16
+_TASKS_A_CORE: Final = 2
+#: The checks that need the whole fleet.
+_OVER_THE_FLEET: Final = frozenset(check.code for check in FLEET)
+OnDone = Callable[[str, str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class WriteFindings:
-    """Compares the findings of clusters, in their order, and writes them as one file of the table.
+class ClusterTask:
+    """The input of a worker: names and places, never rows. `compared` is None if the snapshots before are not known."""
 
-    Yields one row a cluster with its counts, and one for the file. A file of a task that Spark repeats is in no commit.
-    """
+    cluster: str
+    stored: StoredCluster
+    criteria: Criteria
+    compared: Compared | None
+    earlier: EarlierFindings
 
-    root: str
-    run: str
+
+@dataclass(frozen=True, slots=True)
+class JudgedCluster:
+    """What the process of the audit needs of a cluster; its findings are in a file."""
+
+    digest: ClusterDigest
+    stuck: tuple[Stuck, ...]
+    counts: HeadCounts
+    unread: Unread
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPart:
+    """Judged clusters, the files of their findings, and their changes. `unwritten`: why the store cannot be written."""
+
+    clusters: tuple[Done[JudgedCluster], ...] = ()
+    findings: tuple[NewFile, ...] = ()
+    changes: Written = field(default_factory=Written)
+    unwritten: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeClusters:
+    """Judges clusters, which are sorted by name. A cluster that fails is an error and spoils no other."""
+
+    findings: RunTable
+    changes: RunTable
     rules: Rules
 
-    def __call__(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[Any]:
-        found: list[FindingRow] = []
-        concluded_rows: list[tuple[str | None, str]] = []
-        for row in rows:
-            now, before = ([*map(finding_of, row[name] or ())] for name in ("findings", "before"))
-            now += map(finding_of, row["more"])
-            kept, counted = concluded(now, before, self.rules, collected=row["collected"])
-            found += kept
-            concluded_rows.append((row["cluster"], json.dumps(asdict(counted))))
-        files = _written(place_of(self.root), self.rules.day, self.run, table_of(FindingRow, found))
-        concluded_rows += [(None, json.dumps(asdict(file))) for file in files]
-        clusters, texts = zip(*concluded_rows, strict=True) if concluded_rows else ((), ())
-        yield pa.RecordBatch.from_arrays(
-            [pa.array(clusters, pa.string()), pa.array(texts, pa.string())], schema=_CONCLUDED
+    def __call__(self, part: Sequence[ClusterTask]) -> JudgedPart:
+        try:
+            changes = WriteChanges(self.changes)([each.compared for each in part if each.compared is not None])
+            before = earlier_rows({each.cluster: each.earlier for each in part})
+            rules, found = replace(self.rules, recreated=changes.recreated), list[FindingRow]()
+
+            def one(task: ClusterTask) -> JudgedCluster:
+                now, digest = judged(task.cluster, task.stored, task.criteria, rules.day)
+                then = [row for row in before.get(task.cluster, ()) if row.code not in _OVER_THE_FLEET]
+                rows, counts = concluded(now, then, rules, collected=True)
+                found.extend(rows)
+                unread = (unread_sources(now), unread_sources(then))
+                return JudgedCluster(digest, stuck(now, then, rules=rules), counts, unread)
+
+            clusters = many(one, [(each.cluster, each) for each in part])
+            return JudgedPart(tuple(clusters), _written(self.findings, found), changes)
+        except KfixError as error:  # What cannot be read is an error of its cluster.
+            return JudgedPart(unwritten=str(error))
+
+
+@dataclass
+class JudgedRun:
+    """The judged clusters of one run.
+
+    `failed` maps clusters that were not collected, or cannot be judged, to a reason. `files` are the files of the
+    findings, `changes` those of the partitions; they are not committed.
+    """
+
+    failed: dict[str, str]
+    clusters: dict[str, JudgedCluster] = field(default_factory=dict)
+    files: tuple[NewFile, ...] = ()
+    changes: Written = field(default_factory=Written)
+
+    @property
+    def digests(self) -> Mapping[str, ClusterDigest]:
+        return {name: each.digest for name, each in self.clusters.items()}
+
+    @property
+    def stuck(self) -> Mapping[str, tuple[Stuck, ...]]:
+        return {name: each.stuck for name, each in self.clusters.items() if each.stuck}
+
+    def take(self, part: JudgedPart, on_done: OnDone) -> None:
+        if part.unwritten:
+            raise UnreachableError(part.unwritten)
+        for done in part.clusters:
+            if done.result is None:
+                self.failed[done.name] = f"collected, but cannot be judged: {done.error}"
+            else:
+                self.clusters[done.name] = done.result
+            on_done(done.name, done.error)
+        self.files += part.findings
+        self.changes = self.changes.plus(part.changes)
+
+
+def judged_run(
+    run: Run,
+    entries: Mapping[str, ClusterEntry],
+    engine: Engine,
+    rules: Rules,
+    past: Past,
+    compared: Mapping[str, Compared],
+    on_done: OnDone,
+) -> JudgedRun:
+    """Judges the clusters of a run. Raises UnreachableError if the store cannot be written."""
+    tasks = [
+        ClusterTask(
+            name, stored, entries[name].criteria, compared.get(name), past.findings.get(name, EarlierFindings())
         )
+        for name, stored in run.stored().items()
+    ]
+    size = max(_ROWS_A_TASK, sum(run.clusters.values()) // max(_MOST_TASKS, _TASKS_A_CORE * engine.cores))
+    parts = {f"{part[0].cluster}...": part for part in _parts(tasks, run.clusters, size)}
+    work = JudgeClusters(RunTable.of(run, FINDINGS), RunTable.of(run, PARTITION_CHANGES), rules)
+    found = JudgedRun(dict(run.failed))
+    for part in _done(engine, work, parts):
+        found.take(part, on_done)
+    return found
 
 
-def _conclusions_of(run: Run, found: Any) -> Conclusions:
-    counts: dict[str, HeadCounts] = {}
-    files: list[NewFile] = []
-    for row in found.to_pylist():
-        values = json.loads(row["conclusion"])
-        if row["cluster"] is None:
-            files.append(NewFile(**{**values, "clusters": tuple(values["clusters"])}))
+def _done(engine: Engine, work: JudgeClusters, parts: Mapping[str, Sequence[ClusterTask]]) -> Iterator[JudgedPart]:
+    for done in engine.each(work, parts):
+        part = parts[done.name]
+        if done.result is not None:
+            yield done.result
+        elif len(part) > 1:
+            # A cluster that ends the process of its worker is lost, and no other.
+            yield from _done(engine, work, {each.cluster: [each] for each in part})
         else:
-            counts[row["cluster"]] = HeadCounts(**{**values, "covered": tuple(values["covered"])})
-    files.sort(key=lambda file: file.name)
-    return Conclusions(tuple(files), written_rows(RunTable.of(run, FINDINGS), files), counts)
+            name = part[0].cluster
+            yield JudgedPart((Done(name, None, done.error, done.seconds),), changes=Written(errors={name: done.error}))
+
+
+def _parts(tasks: Iterable[ClusterTask], rows: Mapping[str, int], size: int) -> Iterator[list[ClusterTask]]:
+    part: list[ClusterTask] = []
+    total = 0
+    for each in tasks:
+        count = rows.get(each.cluster, 0)
+        if part and total + count > size:
+            yield part
+            part, total = [], 0
+        part.append(each)
+        total += count
+    if part:
+        yield part
+
+
+def conclude(
+    found: JudgedRun,
+    run: Run,
+    clusters: Iterable[str],
+    more: Mapping[str, Sequence[FindingRow]],
+    past: Past,
+    rules: Rules,
+) -> tuple[tuple[NewFile, ...], Mapping[str, HeadCounts]]:
+    """Compares and writes what the workers could not: the findings over the fleet in `more`, and those of clusters that
+    failed. Returns all files of the findings, and the counts of every cluster.
+    """
+    before = {
+        **earlier_rows({n: each for n, each in past.findings.items() if n not in found.clusters}),
+        **earlier_rows({n: each for n, each in past.findings.items() if n in found.clusters}, _OVER_THE_FLEET),
+    }
+    rules = replace(rules, recreated=found.changes.recreated)
+    rows: list[FindingRow] = []
+    counts: dict[str, HeadCounts] = {}
+    for name in sorted(clusters):
+        here = found.clusters.get(name)
+        given = (more.get(name, ()), before.get(name, ()), rules)
+        kept, counts[name] = concluded(*given, collected=here is not None, unread=None if here is None else here.unread)
+        if here is not None:
+            counts[name] += here.counts
+        rows += kept
+    files = (*found.files, *_written(RunTable.of(run, FINDINGS), rows))
+    return tuple(sorted(files, key=lambda file: file.name)), counts
+
+
+def _written(table: RunTable, rows: Sequence[FindingRow]) -> tuple[NewFile, ...]:
+    return table(iter(table_of(FindingRow, rows).to_batches()))

@@ -1,32 +1,37 @@
-"""Judges one cluster of a run and flattens its findings into rows in the worker, so that little data comes back."""
+"""Judges one stored cluster for an audit, and turns its findings into rows."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
-from typing import Any
 
-from kfix.core.diagnosis.finding import Diagnosis, Finding
+from kfix.core.criteria import Criteria
+from kfix.core.diagnosis.finding import Finding
 from kfix.core.fleetcase import ClusterDigest
-from kfix.core.snapshot.snapshot import Snapshot
-from kfix.fleet.judging.tasks import Judged, JudgeTask
+from kfix.diagnose.report.json_findings import finding_dict
+from kfix.fleet.engines import open_and_judge
 from kfix.fleet.model.audit import FindingRow, Status
-
-#: Converts a finding to a mapping for JSON, as in `kfix diagnose --json`.
-AsDict = Callable[[Finding], Mapping[str, Any]]
+from kfix.fleet.store.runs import StoredCluster
 
 
-def judged(task: JudgeTask, diagnosis: Diagnosis, snapshot: Snapshot, as_dict: AsDict) -> Judged:
-    """Returns the rows and the digest of a diagnosed cluster."""
-    rows = tuple(r for head in diagnosis.findings for r in rows_of(task.cluster, head, task.day, as_dict))
+def judged(
+    cluster: str, stored: StoredCluster, criteria: Criteria, day: date
+) -> tuple[tuple[FindingRow, ...], ClusterDigest]:
+    """Returns the rows of all findings, folded ones and latent risks included, each with status new, and the digest.
+
+    Raises UsageError for a damaged file and UnreachableError if the store cannot be reached; both name the file.
+    """
+    diagnosis, snapshot = open_and_judge(stored, replace(criteria, prevention=True))
+    rows = tuple(row for head in diagnosis.findings for row in rows_of(cluster, head, day))
     settings: dict[str, Counter[str]] = {}
     for config in snapshot.broker_configs.values():
         for key, value in config.items():
             settings.setdefault(key, Counter())[value] += 1
     digest = ClusterDigest(
-        name=task.cluster,
+        name=cluster,
         cluster_id=snapshot.cluster.id,
         taken_at=snapshot.taken_at,
         brokers=diagnosis.looked_at.get("registered", 0) or diagnosis.looked_at.get("brokers", 0),
@@ -35,21 +40,21 @@ def judged(task: JudgeTask, diagnosis: Diagnosis, snapshot: Snapshot, as_dict: A
         settings={key: values.most_common(1)[0][0] for key, values in settings.items()},
         could_not_read=diagnosis.could_not_read,
     )
-    return Judged(rows, digest)
+    return rows, digest
 
 
-def rows_of(cluster: str, finding: Finding, day: date, as_dict: AsDict, head: str = "") -> Iterator[FindingRow]:
+def rows_of(cluster: str, finding: Finding, day: date, head: str = "") -> Iterator[FindingRow]:
     """Yields the row of a finding and of every finding folded into it; `head` of those is the outermost finding."""
-    yield _row(cluster, finding, day, as_dict, head)
+    yield _row(cluster, finding, day, head)
     for child in finding.folded:
-        yield from rows_of(cluster, child, day, as_dict, head or finding.key)
+        yield from rows_of(cluster, child, day, head or finding.key)
 
 
-def _row(cluster: str, finding: Finding, day: date, as_dict: AsDict, head: str) -> FindingRow:
+def _row(cluster: str, finding: Finding, day: date, head: str) -> FindingRow:
     severity = finding.severity if head else finding.worst
     remedy = next((r for r in finding.remedies if r.command), None) or next(iter(finding.remedies), None)
     # Fields with columns or rows of their own are not stored twice.
-    document = {k: v for k, v in as_dict(finding).items() if k not in {"folded", "partitions"}}
+    document = {k: v for k, v in finding_dict(finding).items() if k not in {"folded", "partitions"}}
     return FindingRow(
         cluster=cluster,
         key=finding.key,

@@ -1,4 +1,4 @@
-"""Finds, for each cluster of this audit, the previous audit that includes it.
+"""Finds, for each cluster of this audit, the previous audit that includes it, and the findings of that one.
 
 An audit of a part of the fleet therefore leaves no gap for the clusters outside that part. A damaged audit is skipped
 and named in a warning, so that it does not block later audits.
@@ -6,15 +6,19 @@ and named in a warning, so that it does not block later audits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+
+import pyarrow.dataset as ds
 
 from kfix.core.errors import UsageError
 from kfix.fleet.history.recording import EarlierAudits
 from kfix.fleet.model.audit import FindingRow, Status
-from kfix.fleet.store.audits import Audit, audits, check_rows, read_rows
-from kfix.fleet.store.places import StoreLocation
+from kfix.fleet.store.audits import Audit, audits, check_rows, files_of, rows_in
+from kfix.fleet.store.delta import TableFile
+from kfix.fleet.store.footers import read_table
+from kfix.fleet.store.places import StoreLocation, place_of, readable_errors
 from kfix.fleet.store.renames import noticed, renames_of
 from kfix.fleet.store.runs import Run
 
@@ -22,18 +26,26 @@ from kfix.fleet.store.runs import Run
 _DEEP = 60
 
 
+@dataclass(frozen=True, slots=True)
+class EarlierFindings:
+    """The files with the findings of the previous audit of a cluster, in which it is called `was`."""
+
+    files: tuple[str, ...] = ()
+    was: str = ""
+
+
 @dataclass(frozen=True)
 class Past:
     """The earlier audits of a set of clusters.
 
-    `last` is the previous audit of the store; `rows` are, by cluster, the findings of its previous audit that were not
-    fixed, if they were read. `last_read` and `ids` cover all clusters that were ever read; `damaged` names the audits
-    that cannot be read. `earlier` are the audits that were searched, with the previous audit of each cluster. `renamed`
-    are the notes of all renames, for the manifest.
+    `last` is the previous audit of the store; `findings` are, by cluster, those of its previous audit. `last_read` and
+    `ids` cover all clusters that were ever read; `damaged` names the audits that cannot be read. `earlier` are the
+    audits that were searched, with the previous audit of each cluster. `renamed` are the notes of all renames, for the
+    manifest.
     """
 
     last: Audit | None = None
-    rows: Mapping[str, tuple[FindingRow, ...]] = field(default_factory=dict)
+    findings: Mapping[str, EarlierFindings] = field(default_factory=dict)
     last_read: Mapping[str, date] = field(default_factory=dict)
     ids: Mapping[str, str] = field(default_factory=dict)
     damaged: tuple[str, ...] = ()
@@ -41,8 +53,8 @@ class Past:
     renamed: Sequence[Mapping[str, str]] = ()
 
 
-def searched(root: StoreLocation, run: Run) -> Past:
-    """Returns the audits before a run, with the names of its clusters, and without the rows of their findings.
+def past_of(root: StoreLocation, run: Run, clusters: Iterable[str]) -> Past:
+    """Returns the audits before a run, with the names of its clusters, and the previous audit of each of `clusters`.
 
     A repeated audit is not compared with itself.
     """
@@ -50,47 +62,66 @@ def searched(root: StoreLocation, run: Run) -> Past:
     earlier = [a for a in audits(root, damaged=damaged) if a.order < run.order]
     if not earlier:
         return Past(damaged=tuple(damaged))
-    last = earlier[-1]
-    known = last.under(last.renames).cluster_ids
-    notes = (*last.manifest.get("renamed", ()), *noticed(run.ids(), {*run.clusters, *run.failed}, known, run.day))
+    newest = earlier[-1]
+    known = newest.under(newest.renames).cluster_ids
+    notes = (*newest.manifest.get("renamed", ()), *noticed(run.ids(), {*run.clusters, *run.failed}, known, run.day))
     renames = renames_of(notes)
-    named = tuple(a.under(renames) for a in earlier[-_DEEP:])
-    return Past(damaged=tuple(damaged), earlier=EarlierAudits(named, renames=renames), renamed=notes)
-
-
-def past_of(before: Past, clusters: Iterable[str], *, with_rows: bool = True) -> Past:
-    """Returns what `searched` found, with the previous audit of each cluster and its findings.
-
-    Without `with_rows` only the columns of the findings are checked, for an engine that reads the rows itself.
-    """
-    damaged = [*before.damaged]
+    searched = tuple(a.under(renames) for a in earlier[-_DEEP:])
     wanted = set(clusters)
     last: Audit | None = None
-    rows: dict[str, list[FindingRow]] = {}
-    ids: dict[str, str] = {}
-    read: dict[str, date] = {}
-    sources: dict[str, Audit] = {}
-    for audit in reversed(before.earlier.searched):
+    compared: dict[str, Audit] = {}
+    for audit in reversed(searched):
         has = wanted & set(audit.clusters_named)
         if last is not None and not has:
             continue
         try:
-            if with_rows:
-                for row in read_rows(FindingRow, audit):
-                    # Fixed findings are history.
-                    if row.cluster in has and row.status != Status.FIXED:
-                        rows.setdefault(row.cluster, []).append(row)
-            else:
-                check_rows(FindingRow, audit)
+            check_rows(FindingRow, audit)
         except UsageError as error:
             damaged.append(str(error))
             continue
-        if last is None:
-            last, read, ids = audit, dict(audit.last_read), dict(audit.cluster_ids)
-        sources |= dict.fromkeys(has, audit)
+        last = last or audit
+        compared |= dict.fromkeys(has, audit)
         wanted -= has
         if not wanted:
             break
-    found = {cluster: tuple(each) for cluster, each in rows.items()}
-    earlier = replace(before.earlier, compared=sources)
-    return Past(last, found, read, ids, tuple(damaged), earlier, before.renamed)
+    found = Past(damaged=tuple(damaged), earlier=EarlierAudits(searched, compared, renames), renamed=notes)
+    if last is None:
+        return found
+    return replace(found, last=last, findings=_findings(root, compared), last_read=last.last_read, ids=last.cluster_ids)
+
+
+def _findings(root: StoreLocation, compared: Mapping[str, Audit]) -> Mapping[str, EarlierFindings]:
+    by_run: dict[tuple[date, str], list[TableFile]] = {}
+    for file in files_of(root, FindingRow, {audit.key for audit in compared.values()}):
+        by_run.setdefault((file.day, file.run), []).append(file)
+    found = {}
+    for cluster, audit in compared.items():
+        was = next((old for old, new in audit.names.items() if new == cluster), cluster)
+        files = (f for f in by_run.get(audit.key, ()) if f.clusters is None or f.clusters[0] <= was <= f.clusters[1])
+        found[cluster] = EarlierFindings(tuple(str(file.place) for file in files), was)
+    return found
+
+
+def earlier_rows(
+    earlier: Mapping[str, EarlierFindings], codes: Collection[str] | None = None
+) -> Mapping[str, Sequence[FindingRow]]:
+    """Returns by cluster the findings of its previous audit that were not fixed, or those of them with these codes.
+
+    Raises UsageError if a file is damaged.
+    """
+    by_file: dict[str, dict[str, str]] = {}
+    for cluster, each in earlier.items():
+        for file in each.files:
+            by_file.setdefault(file, {})[each.was] = cluster
+    found: dict[str, list[FindingRow]] = {}
+    for file, names in by_file.items():
+        # Fixed findings are history.
+        wanted = ds.field("cluster").isin([*names]) & (ds.field("status") != Status.FIXED.value)
+        if codes is not None:
+            wanted &= ds.field("code").isin([*codes])
+        place = place_of(file)
+        with readable_errors(place):
+            table = read_table(place, filters=wanted)
+        for row in rows_in(FindingRow, table, names):
+            found.setdefault(row.cluster, []).append(row)
+    return found

@@ -4,47 +4,55 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, date, datetime
 from typing import Any
 
 from kfix import __version__
-from kfix.core.diagnosis.finding import Finding
+from kfix.core.cyclic import without_collector
 from kfix.core.errors import UsageError
 from kfix.core.fleetcase import FleetCase
 from kfix.core.inventory.model import ClusterEntry, Inventory
 from kfix.core.snapshot.snapshot import PROTOCOL
 from kfix.fleet.audit.concluding import HeadCounts, Rules
-from kfix.fleet.audit.judged import Conclusions, JudgedRun, Judging, judged_run
-from kfix.fleet.audit.judging import AsDict, rows_of
-from kfix.fleet.audit.past import searched
+from kfix.fleet.audit.judged import JudgedRun, conclude, judged_run
+from kfix.fleet.audit.judging import rows_of
+from kfix.fleet.audit.past import Past, past_of
 from kfix.fleet.audit.scenarios import write_scenarios
 from kfix.fleet.engine import Engine
-from kfix.fleet.history.recording import recorded, recorded_partitions
+from kfix.fleet.history.recording import recorded, snapshots_to_compare
 from kfix.fleet.model.audit import ClusterRow, FindingRow, score_of
 from kfix.fleet.store.audits import Audit, table_of, write_audit
 from kfix.fleet.store.delta import StoreTable
 from kfix.fleet.store.history_tables import EPISODES, PARTITION_CHANGES, TRANSITIONS
 from kfix.fleet.store.places import StoreLocation
 from kfix.fleet.store.runs import Run
+from kfix.fleet.store.staging import RunTable
 from kfix.fleet.store.tables import AUDITED, CLUSTERS, FINDINGS, SCENARIOS
+from kfix.fleet.stored import written_rows
+from kfix_diagnostics.fleet import FLEET
 
 
-@dataclass(frozen=True)
-class Tools:
-    """The functions that the caller supplies, since this package depends on neither checks nor formats."""
-
-    judging: Judging
-    fleet_checks: Callable[[FleetCase], Iterable[tuple[str, Finding]]]
-    as_dict: AsDict
-
-
-def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engine, tools: Tools) -> Audit:
+def audit(
+    root: StoreLocation,
+    run: Run,
+    inventory: Inventory,
+    engine: Engine,
+    on_done: Callable[[str, str], None] = lambda _name, _error: None,
+) -> Audit:
     """Audits a complete run and writes the result to the store; replaces an earlier audit of the same run only.
 
-    Raises UsageError if the run has no cluster.
+    `on_done` is called with (name, error or "") for each cluster that is judged. Raises UsageError if the run has no
+    cluster.
     """
+    with without_collector():
+        return _audited(root, run, inventory, engine, on_done)
+
+
+def _audited(
+    root: StoreLocation, run: Run, inventory: Inventory, engine: Engine, on_done: Callable[[str, str], None]
+) -> Audit:
     clock = _Clock()
     entries = {name: inventory.clusters.get(name, ClusterEntry(name)) for name in (*run.clusters, *run.failed)}
     if not entries:
@@ -53,29 +61,28 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
         StoreTable(root, spec).runs()
     when = datetime.fromtimestamp(run.began, UTC)
     at_work = frozenset(name for name, entry in entries.items() if entry.in_maintenance(when))
-    before = searched(root, run)
-    moved = recorded_partitions(root, run, before.earlier, engine)
-    clock.lap("changes")
-    rules = Rules(run.day, inventory.mutes, at_work, moved.recreated)
-    with judged_run(run, entries, engine, tools.judging, rules, before) as judged:
-        clock.lap("judge")
-        found = judged.conclude(_over_the_fleet(run, entries, judged, tools))
+    past = past_of(root, run, entries)
+    compared, unrecorded = snapshots_to_compare(root, run, past.earlier)
+    rules = Rules(run.day, inventory.mutes, at_work)
+    judged = judged_run(run, entries, engine, rules, past, compared, on_done)
+    clock.lap("judge")
+    findings, counts = conclude(judged, run, entries, _over_the_fleet(run, entries, judged, past), past, rules)
     clock.lap("conclude")
-    past, digests = judged.past, judged.digests
+    digests, moved = judged.digests, judged.changes
     judged_scenarios, unjudged = write_scenarios(root, run, engine)
     clock.lap("scenarios")
     owners = {name: entry.owner for name, entry in entries.items()}
     versions = {name: digest.settings.get(PROTOCOL, "") for name, digest in digests.items()}
-    unrecorded = (f"the changes of {name} were not recorded: {why}" for name, why in moved.errors.items())
-    damaged = [*past.damaged, *(f"{run.day} {run.id}: {line}" for line in unrecorded)]
-    changes, episodes = recorded(
-        root, run, owners, versions, found.rows, past.earlier, moved.recreated, engine, damaged
-    )
+    lost = {**unrecorded, **moved.errors}.items()
+    lines = (f"{run.day} {run.id}: the changes of {name} were not recorded: {why}" for name, why in lost)
+    damaged = [*past.damaged, *lines]
+    rows = written_rows(RunTable.of(run, FINDINGS), findings)
+    changes, episodes = recorded(root, run, owners, versions, rows, past.earlier, moved.recreated, engine, damaged)
     clock.lap("history")
-    cards = [_card(run, name, entries[name], judged, found.counts[name]) for name in sorted(entries)]
+    cards = [_card(run, name, entries[name], judged, counts[name]) for name in sorted(entries)]
     tables = {CLUSTERS: table_of(ClusterRow, cards)}
     files = {
-        FINDINGS: found.files,
+        FINDINGS: findings,
         SCENARIOS: judged_scenarios,
         PARTITION_CHANGES: moved.files,
         TRANSITIONS: changes,
@@ -95,7 +102,7 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
         },
         "previous": None if past.last is None else {"date": past.last.day.isoformat(), "run": past.last.id},
         "clusters_named": sorted(entries),
-        "rows": {"findings": sum(file.rows for file in found.files), "clusters": len(cards)},
+        "rows": {"findings": sum(file.rows for file in findings), "clusters": len(cards)},
         "seconds": clock.laps,
         "not_read": dict(sorted(judged.failed.items())),
         "could_not_read": {d.name: list(d.could_not_read) for d in digests.values() if d.could_not_read},
@@ -107,13 +114,13 @@ def audit_run(root: StoreLocation, run: Run, inventory: Inventory, engine: Engin
         "renamed": list(past.renamed),
         "scenarios_unjudged": dict(unjudged),
         "damaged": damaged,
-        "mutes": list(_mutes(found, inventory, run.day)),
+        "mutes": list(_mutes(counts.values(), inventory, run.day)),
     }
     return write_audit(root, run.day, run.id, run.began, files, tables, manifest)
 
 
 def _over_the_fleet(
-    run: Run, entries: Mapping[str, ClusterEntry], judged: JudgedRun, tools: Tools
+    run: Run, entries: Mapping[str, ClusterEntry], judged: JudgedRun, past: Past
 ) -> Mapping[str, Sequence[FindingRow]]:
     """Returns the findings of the checks over the whole fleet, by cluster."""
     case = FleetCase(
@@ -123,17 +130,18 @@ def _over_the_fleet(
         entries=entries,
         digests=judged.digests,
         failed=judged.failed,
-        last_read=judged.past.last_read,
+        last_read=past.last_read,
         stuck=judged.stuck,
-        previous_ids=judged.past.ids,
+        previous_ids=past.ids,
     )
     found: dict[str, list[FindingRow]] = {}
-    for name, finding in tools.fleet_checks(case):
-        found.setdefault(name, []).extend(rows_of(name, finding, run.day, tools.as_dict))
+    for check in FLEET:
+        for name, finding in check.findings(case):
+            found.setdefault(name, []).extend(rows_of(name, finding, run.day))
     return found
 
 
-def _mutes(found: Conclusions, inventory: Inventory, day: date) -> Iterator[dict[str, Any]]:
+def _mutes(counts: Collection[HeadCounts], inventory: Inventory, day: date) -> Iterator[dict[str, Any]]:
     """Yields each mute with the number of findings it covers. An expired mute covers none and is listed as well."""
     for number, mute in enumerate(inventory.mutes):
         yield {
@@ -143,7 +151,7 @@ def _mutes(found: Conclusions, inventory: Inventory, day: date) -> Iterator[dict
             "by": mute.by,
             "until": mute.until.isoformat(),
             "expired": mute.expired(day),
-            "covers": sum(counted.covered[number] for counted in found.counts.values()),
+            "covers": sum(counted.covered[number] for counted in counts),
         }
 
 

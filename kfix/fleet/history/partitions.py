@@ -12,27 +12,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kfix.core.errors import KfixError
 from kfix.core.saved.files import decode
-from kfix.fleet.engine import Engine
 from kfix.fleet.history.changes import IDENTITY, STATES, Eligible, Observed, changes
 from kfix.fleet.store.audits import Audit
 from kfix.fleet.store.columns import Columns
 from kfix.fleet.store.delta import NewFile, StoreTable
-from kfix.fleet.store.history_tables import FIRST, PARTITION_CHANGES, SEEN
+from kfix.fleet.store.history_tables import FIRST, SEEN
 from kfix.fleet.store.places import place_of, readable_errors
 from kfix.fleet.store.runs import Run, StoredCluster, read_run, read_stored_document
 from kfix.fleet.store.staging import RunTable
 from kfix.fleet.store.tables import TOPICS
-
-#: The partitions that one task compares, at least, and the most tasks of a run: each writes a file.
-_ROWS_A_TASK: Final = 250_000
-_MOST_TASKS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +64,10 @@ class Written:
     recreated: Mapping[str, frozenset[str]] = field(default_factory=dict)
     errors: Mapping[str, str] = field(default_factory=dict)
 
+    def plus(self, other: Written) -> Written:
+        recreated, errors = {**self.recreated, **other.recreated}, {**self.errors, **other.errors}
+        return Written((*self.files, *other.files), recreated, errors)
+
 
 @dataclass(frozen=True, slots=True)
 class WriteChanges:
@@ -97,56 +96,16 @@ class WriteChanges:
         return Written(self.table(rows()), recreated, errors)
 
 
-def partition_changes(run: Run, pairs: Mapping[str, Audit], known: Iterable[str], engine: Engine) -> Written:
-    """Writes the changes of the clusters of a run since the audited runs in `pairs`.
+def compared_snapshots(run: Run, pairs: Mapping[str, Audit], known: Iterable[str]) -> Mapping[str, Compared]:
+    """Returns the clusters of a run, each with its snapshot of the audited run in `pairs`.
 
     `known` are the clusters that any earlier audit names.
     """
-    before = _snapshots_before(run, pairs)
-    named, now = frozenset(known), _snapshots(run)
-    tasks = [
-        Compared(name, snapshot, before.get(name), SEEN if name in named else FIRST) for name, snapshot in now.items()
-    ]
-    work = WriteChanges(RunTable.of(run, PARTITION_CHANGES))
-    size = max(_ROWS_A_TASK, sum(run.clusters.values()) // _MOST_TASKS)
-    parts = {f"{part[0].cluster}...": part for part in _parts(tasks, run.clusters, size)}
-    return _whole(_done(engine, work, parts))
-
-
-def _done(engine: Engine, work: WriteChanges, parts: Mapping[str, Sequence[Compared]]) -> Iterator[Written]:
-    for done in engine.each(work, parts):
-        if done.result is not None:
-            yield done.result
-        elif len(part := parts[done.name]) > 1:
-            # A cluster that ends the process of its worker is lost, and no other.
-            yield from _done(engine, work, {each.cluster: [each] for each in part})
-        else:
-            yield Written(errors={part[0].cluster: done.error})
-
-
-def _whole(found: Iterable[Written]) -> Written:
-    files: list[NewFile] = []
-    recreated: dict[str, frozenset[str]] = {}
-    errors: dict[str, str] = {}
-    for each in found:
-        files += each.files
-        recreated |= each.recreated
-        errors |= each.errors
-    return Written(tuple(sorted(files, key=lambda file: file.name)), recreated, errors)
-
-
-def _parts(tasks: Iterable[Compared], rows: Mapping[str, int], size: int) -> Iterator[list[Compared]]:
-    part: list[Compared] = []
-    total = 0
-    for each in tasks:
-        count = rows.get(each.cluster, 0)
-        if part and total + count > size:
-            yield part
-            part, total = [], 0
-        part.append(each)
-        total += count
-    if part:
-        yield part
+    before, named = _snapshots_before(run, pairs), frozenset(known)
+    return {
+        name: Compared(name, snapshot, before.get(name), SEEN if name in named else FIRST)
+        for name, snapshot in _snapshots(run).items()
+    }
 
 
 def _snapshots_before(run: Run, pairs: Mapping[str, Audit]) -> Mapping[str, StoredSnapshot]:

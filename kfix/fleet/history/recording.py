@@ -17,7 +17,7 @@ import pyarrow as pa
 from kfix.core.errors import UnreachableError, UsageError
 from kfix.fleet.engine import Engine, View
 from kfix.fleet.history import recording_sql
-from kfix.fleet.history.partitions import Written, partition_changes
+from kfix.fleet.history.partitions import Compared, compared_snapshots
 from kfix.fleet.store.audits import Audit, with_files
 from kfix.fleet.store.delta import NewFile, StoreTable, TableFile
 from kfix.fleet.store.history_tables import EPISODES, TRANSITIONS
@@ -107,16 +107,17 @@ def compared_with(root: StoreLocation, past: EarlierAudits, clusters: Iterable[s
     return {cluster: audit for cluster, audit in last_reading(past.searched, clusters).items() if audit.key in stored}
 
 
-def recorded_partitions(root: StoreLocation, run: Run, past: EarlierAudits, engine: Engine) -> Written:
-    """Writes the changes of the partitions of a run since the previous audit of each cluster.
-
-    A damaged file costs the changes of its clusters; those of all if it is one that shows where they are.
+def snapshots_to_compare(
+    root: StoreLocation, run: Run, past: EarlierAudits
+) -> tuple[Mapping[str, Compared], Mapping[str, str]]:
+    """Returns the clusters of a run, each with its snapshot of the previous audit, and errors: no cluster is compared
+    if a file is damaged that shows where they are.
     """
     known = (name for audit in past.searched for name in audit.clusters_named)
     try:
-        return partition_changes(run, compared_with(root, past, run.clusters), known, engine)
+        return compared_snapshots(run, compared_with(root, past, run.clusters), known), {}
     except (UsageError, UnreachableError) as error:
-        return Written(errors={"all clusters": str(error)})
+        return {}, {"all clusters": str(error)}
 
 
 def _compared(root: StoreLocation, run: Run, judged: Iterable[str], past: EarlierAudits) -> dict[str, Any]:

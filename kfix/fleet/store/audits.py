@@ -7,13 +7,12 @@ the names differ: then the audit counts as damaged until it is repeated, and eve
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime
 from typing import Any, Final, TypeVar, get_type_hints
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from kfix.core.errors import UsageError
 from kfix.fleet.model.audit import ClusterRow, FindingRow, MuteSeen
@@ -21,7 +20,7 @@ from kfix.fleet.model.scenarios import ScenarioRow
 from kfix.fleet.store.delta import NewFile, StoreTable, TableFile
 from kfix.fleet.store.flat import column_of
 from kfix.fleet.store.flat import table_of as small_table
-from kfix.fleet.store.footers import read_table
+from kfix.fleet.store.footers import parquet_file, read_table
 from kfix.fleet.store.places import StoreLocation, left_out, readable_errors
 from kfix.fleet.store.renames import Rename, names_at, renames_of
 from kfix.fleet.store.spec import TableSpec
@@ -117,23 +116,26 @@ def read_rows(kind: type[Row], audit: Audit) -> tuple[Row, ...]:
     Raises UsageError if a file is damaged, not of this audit, or lacks a column.
     """
     wanted = _SPECS[kind].file_schema
-    hints = get_type_hints(kind)
     found: list[Row] = []
     there = files_of(audit.root, kind, [audit.key])
     _check_names(audit, kind, there)
-    lists = (tuple[str, ...], tuple[int, ...])
     for file in there:
         with readable_errors(file.place, _REPEAT):
             table = read_table(file.place)
         check_columns(table.schema, wanted, str(file.place))
-        columns = []
-        for f in fields(kind):  # type: ignore[arg-type]
-            values = table.column(f.name).to_pylist()
-            columns.append([tuple(v) for v in values] if hints[f.name] in lists else values)
-        found += [kind(*values) for values in zip(*columns, strict=True)]
-    if audit.names:
-        found = [replace(row, cluster=audit.names.get(row.cluster, row.cluster)) for row in found]  # type: ignore[type-var,attr-defined]
+        found += rows_in(kind, table, audit.names)
     return tuple(found)
+
+
+def rows_in(kind: type[Row], table: Any, names: Mapping[str, str]) -> Iterator[Row]:
+    """Yields the rows of a table; `names` are {cluster in the table: its name of today}, if that is another one."""
+    hints, columns = get_type_hints(kind), []
+    for f in fields(kind):  # type: ignore[arg-type]
+        values = table.column(f.name).to_pylist()
+        if hints[f.name] in (tuple[str, ...], tuple[int, ...]):
+            values = [tuple(v) for v in values]
+        columns.append([names.get(v, v) for v in values] if f.name == "cluster" else values)
+    return (kind(*values) for values in zip(*columns, strict=True))
 
 
 def _check_names(audit: Audit, kind: type, there: Sequence[TableFile]) -> None:
@@ -171,13 +173,14 @@ def is_sound(audit: Audit) -> str:
 
 
 def check_rows(kind: type, audit: Audit) -> None:
-    """Raises UsageError if a file with these rows of an audit is missing, not of this audit, or lacks a column."""
+    """Raises UsageError if a file with these rows of an audit is damaged, missing or of another one."""
     there = files_of(audit.root, kind, [audit.key])
     _check_names(audit, kind, there)
     for file in there:
-        with readable_errors(file.place, _REPEAT), file.place.system.open_input_file(file.place.path) as opened:
-            schema = pq.read_schema(opened)
-        check_columns(schema, _SPECS[kind].file_schema, str(file.place))
+        with readable_errors(file.place, _REPEAT), parquet_file(file.place) as opened:
+            check_columns(opened.schema_arrow, _SPECS[kind].file_schema, str(file.place))
+            for _ in opened.iter_batches(use_threads=False):
+                pass  # A row group at a time: whether its pages have their checksums.
 
 
 def write_audit(

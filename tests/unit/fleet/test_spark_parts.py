@@ -1,11 +1,11 @@
-"""The parts of the Spark engine that need no Spark: how work is cut and lost, conditions as bits, Java's version."""
+"""The parts of the Spark engine that need no Spark: how work is cut and lost, Java's version."""
 
 import pickle
 import subprocess
 import threading
 import time
-from collections import deque
 
+import pyarrow as pa
 import pytest
 
 from kfix.core.errors import KfixError, UsageError
@@ -15,13 +15,35 @@ from tests.waiting import seconds
 
 
 class Fragile:
-    """A Spark on which a task dies that has the name "deadly"."""
+    """A Spark with four cores on which a task dies that has the name "deadly"; `jobs` are the sizes of their tasks."""
 
-    def run(self, tasks):
-        chunks = [pickle.loads(task)[1] for task in tasks]
+    def __init__(self):
+        self.jobs = []
+
+    def cores(self):
+        return 4
+
+    def act(self, action):
+        return action()
+
+    def createDataFrame(self, rows):  # noqa: N802 - as Spark calls it
+        self._rows = rows
+        return self
+
+    def repartitionByRange(self, count, column):  # noqa: N802 - as Spark calls it
+        assert (count, column) == (self._rows.num_rows, "at")
+        return self
+
+    def mapInArrow(self, work, _schema):  # noqa: N802 - as Spark calls it
+        self._work = work
+        return self
+
+    def toArrow(self):  # noqa: N802 - as Spark calls it
+        chunks = [pickle.loads(task)[1] for task in self._rows["task"].to_pylist()]
+        self.jobs.append([len(chunk) for chunk in chunks])
         if any(name == "deadly" for chunk in chunks for name, _ in chunk):
             raise spread.TasksDiedError
-        return [spread.do(task) for task in tasks]
+        return pa.Table.from_batches(self._work(reversed(self._rows.to_batches(max_chunksize=1))))
 
 
 def double(n):
@@ -33,15 +55,12 @@ def locked_from_two(n):
     return threading.Lock() if n >= 2 else n
 
 
-def wave(*chunks):
-    done = spread._wave(
-        Fragile(), pickle.dumps, pickle.dumps(double), [[(name, 1) for name in each] for each in chunks]
-    )
-    return {each.name: each.error or each.result for each in done}
-
-
 def test_only_the_cluster_that_kills_its_process_is_lost():
-    assert wave(["a", "deadly", "b"], ["c"]) == {"a": 2, "deadly": spread.DIED, "b": 2, "c": 2}
+    fragile = Fragile()
+    done = [*spread.each(fragile, fragile, double, dict.fromkeys(["a", "deadly", "b", "c"], 1))]
+    assert [(each.name, each.error or each.result) for each in done] == [
+        ("a", 2), ("deadly", spread.DIED), ("b", 2), ("c", 2)
+    ]  # fmt: skip
 
 
 def test_a_worker_that_cannot_run_kfix_ends_the_work():
@@ -50,18 +69,17 @@ def test_a_worker_that_cannot_run_kfix_ends_the_work():
 
 
 def test_a_result_that_cannot_travel_is_the_only_one_that_is_lost():
-    one, other = pickle.loads(spread.do(pickle.dumps((pickle.dumps(locked_from_two), [("a", 1), ("b", 2)]))))
+    one, other = pickle.loads(spread.do(pickle.dumps((locked_from_two, [("a", 1), ("b", 2)]))))
     assert one.value() == 1
     assert "cannot pickle its result" in other.error
 
 
-def test_work_is_cut_into_chunks_that_keep_every_core_busy():
-    left = deque((str(n), n) for n in range(1000))
-    chunks = spread._next_wave(left, cores=4)
-    assert len(chunks) == 8
-    assert {len(each) for each in chunks} == {62}
-    assert len(left) == 1000 - 8 * 62
-    assert [len(each) for each in spread._next_wave(deque([("a", 1), ("b", 2)]), cores=4)] == [1, 1]
+def test_work_is_cut_into_tasks_that_keep_every_core_busy():
+    fragile = Fragile()
+    done = [*spread.each(fragile, fragile, double, {str(n): n for n in range(1000)})]
+    assert [each.result for each in done] == [2 * n for n in range(1000)]
+    # Eight tasks a core and job; results arrive after each job.
+    assert fragile.jobs == [[16] * 32, [16] * 30 + [8]]
 
 
 @pytest.mark.parametrize(

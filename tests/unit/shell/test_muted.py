@@ -17,7 +17,6 @@ from kfix.core.inventory.muting import as_listed
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.core.timing import TIMING
 from kfix.diagnose.report.formats import Format
-from kfix.diagnose.report.json_findings import finding_dict
 from kfix.diagnose.report.junit import findings_junit
 from kfix.diagnose.report.metrics import findings_metrics
 from kfix.diagnose.report.sarif import findings_sarif
@@ -116,7 +115,7 @@ def test_expected_settings_and_the_restart_grace_are_those_of_the_inventory(site
 @for_each("clusters", ["*", "shop", "other"])
 def test_the_audit_mutes_the_same_findings(name: str, patterns: tuple[str, ...], clusters: str) -> None:
     diagnosis, given = seen(name, prevention=True), mute(*patterns, clusters=clusters)
-    rows = [r for head in diagnosis.findings for r in rows_of("shop", head, date(2027, 1, 1), finding_dict)]
+    rows = [r for head in diagnosis.findings for r in rows_of("shop", head, date(2027, 1, 1))]
     of_the_audit = {r.key for r in muted(rows, Rules(date(2027, 1, 1), (given,))) if r.muted}
     apart = as_listed(diagnosis, ENTRY, (given,))
     assert {f.key for m in apart.muted for f in m.finding.walk()} == of_the_audit

@@ -35,9 +35,9 @@ from kfix.core.snapshot.snapshot import (
     Mode,
     TopicPartition,
 )
+from kfix.fleet.audit.running import audit
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.staging import RunWriter
-from kfix.fleet.wiring import audit
 from tests.unit.diagnostics.build import NOW, Paper
 
 NIGHTS = 4

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -10,12 +9,13 @@ import pytest
 
 from kfix.core.criteria import CRITERIA, Criteria
 from kfix.core.inventory.model import ClusterEntry, Inventory
+from kfix.fleet.audit.judging import judged
+from kfix.fleet.audit.running import audit
 from kfix.fleet.embedded import EmbeddedEngine
-from kfix.fleet.judging.tasks import JudgeTask, task_of, tasks_table
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import newest_run
 from kfix.fleet.store.staging import RunWriter
-from kfix.fleet.wiring import audit, judge_for_audit, report
+from kfix.fleet.wiring import report
 from tests.unit.diagnostics.cut_clusters import zone_isolated
 
 DAY = date(2026, 3, 1)
@@ -30,13 +30,11 @@ def store(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_task_keeps_the_names_as_a_row_and_a_worker_uses_them(store: Path) -> None:
-    run = newest_run(place_of(store), DAY, "r1")
-    task = JudgeTask("shop", run.stored()["shop"], run.day, Criteria(zones={"az1": "Hamburg"}))
-    [row] = tasks_table([task]).to_pylist()
-    assert task_of(row) == task
-    assert any(NAMED in found.summary for found in judge_for_audit(task).rows)
-    assert not any(NAMED in found.summary for found in judge_for_audit(replace(task, criteria=CRITERIA)).rows)
+def test_a_worker_uses_the_names_that_it_is_given(store: Path) -> None:
+    stored = newest_run(place_of(store), DAY, "r1").stored()["shop"]
+    for criteria, named in ((Criteria(zones={"az1": "Hamburg"}), True), (CRITERIA, False)):
+        rows, _ = judged("shop", stored, criteria, DAY)
+        assert any(NAMED in found.summary for found in rows) == named
 
 
 def test_an_audit_takes_the_names_of_the_inventory(store: Path) -> None:

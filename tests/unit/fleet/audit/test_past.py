@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from kfix.fleet.audit.past import past_of, searched
+from kfix.fleet.audit.past import earlier_rows, past_of
 from kfix.fleet.embedded import EmbeddedEngine
 from kfix.fleet.model.audit import Status
 from kfix.fleet.store.audits import audits
@@ -16,7 +16,7 @@ from tests.unit.fleet.audit_runs import cluster
 
 
 def past_before(audit, names):
-    return past_of(searched(audit.root, read_run(audit.root, *audit.key)), names)
+    return past_of(audit.root, read_run(audit.root, *audit.key), names)
 
 
 def test_each_audit_has_the_newest_one_before_it_as_its_previous(tmp_path: Path) -> None:
@@ -42,9 +42,9 @@ def test_a_finding_that_was_fixed_in_the_previous_audit_is_history(tmp_path: Pat
     audited(tmp_path, [cluster("a", 2, partitions=30)], engine, number=2)
     root = place_of(tmp_path)
     first, second, third = audits(root)
-    before = past_before(second, ["a"]).rows.get("a", ())
+    before = earlier_rows(past_before(second, ["a"]).findings).get("a", ())
     assert before, "the first audit has findings"
-    after = past_before(third, ["a"]).rows.get("a", ())
+    after = earlier_rows(past_before(third, ["a"]).findings).get("a", ())
     assert Counter(row.status for row in after)[Status.FIXED] == 0
     assert len(after) < len(before)
-    assert past_before(first, ["a"]).rows == {}
+    assert past_before(first, ["a"]).findings == {}

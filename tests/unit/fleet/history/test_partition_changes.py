@@ -9,8 +9,8 @@ from deltalake import DeltaTable
 
 from kfix.core.snapshot.quorum import EligibleLeaders, QuorumView
 from kfix.core.snapshot.snapshot import Mode
+from kfix.fleet.audit import judged
 from kfix.fleet.embedded import EmbeddedEngine
-from kfix.fleet.history import partitions
 from kfix.fleet.history.changes import changes
 from kfix.fleet.ingesting import observed
 from kfix.fleet.pruning import delete_old, find_old
@@ -61,20 +61,22 @@ def test_where_the_snapshot_before_is_gone_all_states_are_recorded_again(tmp_pat
     assert whys(tmp_path, 2) == {("a", "seen")}
 
 
-class Dying(partitions.WriteChanges):
-    def __call__(self, clusters):
-        if any(each.cluster == "b" for each in clusters):
+class Dying(judged.JudgeClusters):
+    def __call__(self, part):
+        if any(each.cluster == "b" for each in part):
             os._exit(1)
-        return partitions.WriteChanges.__call__(self, clusters)
+        return judged.JudgeClusters.__call__(self, part)
 
 
 def test_a_cluster_that_ends_its_process_is_named_and_the_others_are_recorded(tmp_path, monkeypatch):
-    monkeypatch.setattr(partitions, "WriteChanges", Dying)
-    monkeypatch.setattr(partitions, "_ROWS_A_TASK", 600)
-    monkeypatch.setattr(partitions, "_MOST_TASKS", 9)
+    monkeypatch.setattr(judged, "JudgeClusters", Dying)
+    monkeypatch.setattr(judged, "_ROWS_A_TASK", 600)
+    monkeypatch.setattr(judged, "_MOST_TASKS", 9)
     found = audited(tmp_path, [cluster(name) for name in "abcd"], EmbeddedEngine(2))
     assert whys(tmp_path, 0) == {(name, "first") for name in "acd"}
     assert any("the changes of b were not recorded: its process died" in line for line in found.manifest["damaged"])
+    assert "cannot be judged: its process died" in found.manifest["not_read"]["b"]
+    assert [*found.manifest["not_read"]] == ["b"]
 
 
 def without_zookeeper(leader):

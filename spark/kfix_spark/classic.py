@@ -1,10 +1,10 @@
-"""Runs tasks as RDDs: one pickled element per task, with names only. It needs neither pandas nor a schema."""
+"""A Spark cluster of a session with a Java process: this machine, standalone, YARN or Kubernetes."""
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from subprocess import Popen
 from typing import Any, Final, TypeVar
 from uuid import uuid4
@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException, PythonException
 from kfix.core.errors import KfixError, UnreachableError, UsageError
 from kfix_spark.heart import Heart
 from kfix_spark.session import one_line
-from kfix_spark.spread import FileNotReadError, TasksDiedError, do, too_large
+from kfix_spark.spread import FileNotReadError, TasksDiedError, too_large
 
 A = TypeVar("A")
 _PATIENCE: Final = 120.0
@@ -26,8 +26,8 @@ DEAD: Final = re.compile(
 _PYTHON_FAILED: Final = "org.apache.spark.api.python.PythonException"
 
 
-class RddCluster:
-    """A cluster with RDDs; `java` is the process that kfix started for it, if any.
+class JavaCluster:
+    """The cluster of a context; `java` is the process that kfix started for it, if any.
 
     `patience` is the time in seconds to wait for an executor of a standalone master.
     """
@@ -41,13 +41,6 @@ class RddCluster:
 
     def cores(self) -> int:
         return max(1, int(self._context.defaultParallelism))
-
-    def run(self, tasks: Sequence[bytes]) -> list[bytes]:
-        def action() -> list[bytes]:
-            found: list[bytes] = self._context.parallelize(tasks, len(tasks)).map(do).collect()
-            return found
-
-        return self.act(action)
 
     def act(self, action: Callable[[], A]) -> A:
         try:

@@ -1,6 +1,5 @@
-"""Spark's tasks compare the findings and write them: the store is as if the process of the audit had done it."""
+"""Tasks of Spark judge, compare and write: the store is as if the embedded engine had done it."""
 
-import itertools
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,6 @@ import kfix_spark.engine
 from kfix.core.inventory.model import Inventory, Mute
 from kfix.fleet.audit import judged
 from kfix.fleet.embedded import EmbeddedEngine
-from kfix.fleet.history import partitions
 from kfix.fleet.model.audit import ClusterRow, FindingRow
 from kfix.fleet.store.audits import audits, read_rows
 from kfix.fleet.store.delta import StoreTable
@@ -51,24 +49,29 @@ def second(root, engine):
     return audited(root, clusters(1), engine, number=1, failed={"h": "no broker answered"}, inventory=INVENTORY)
 
 
-def test_tasks_write_files_in_the_order_of_the_clusters(local, stores, monkeypatch):
+def test_tasks_judge_compare_and_write_as_without_spark(local, stores, monkeypatch):
     here, there = stores
-    monkeypatch.setattr(judged, "_FINDINGS_A_TASK", 20)
-    monkeypatch.setattr(judged, "_written", None)  # This process writes no findings.
+    monkeypatch.setattr(judged, "_ROWS_A_TASK", 600)
     found = second(there, local)
     monkeypatch.undo()
     second(here, EmbeddedEngine(1))
     assert stored(there) == stored(here)
     files = StoreTable(place_of(there), FINDINGS).files(lambda day, _: day == found.day)
-    assert len(files) > 1
-    ranges = sorted(file.clusters for file in files)
-    assert all(first[1] < then[0] for first, then in itertools.pairwise(ranges))
+    # Two clusters a task; the process of the audit adds what is about the fleet, and the cluster that was not read.
+    assert len(files) == 5
+    assert ("a", "b") in [file.clusters for file in files]
     assert {f.status for f in read_rows(FindingRow, found)} == {"new", "still", "fixed", "worse", "unknown"}
 
 
 def rows_of(root, spec, day):
     table = DeltaTable(str(root / "tables" / spec.name)).to_pyarrow_table(filters=[("day", "=", day)])
     return sorted(str({k: v for k, v in row.items() if k != "seconds"}) for row in table.to_pylist())
+
+
+def only_the_fleet(table, batches):
+    assert table.spec is FINDINGS
+    assert not [*batches]
+    return ()
 
 
 def test_after_restarts_executors_write_what_changed(local, tmp_path, monkeypatch):
@@ -78,9 +81,8 @@ def test_after_restarts_executors_write_what_changed(local, tmp_path, monkeypatc
         audited(root, [cluster(n, partitions=600) for n in NAMES[:4]], EmbeddedEngine(1))
         if engine is local:
             monkeypatch.setattr(kfix_spark.engine, "_ROWS_A_PART", 1000)
-            monkeypatch.setattr(partitions, "_ROWS_A_TASK", 1000)
-            monkeypatch.setattr(partitions, "_MOST_TASKS", 9)
-            monkeypatch.setattr(RunTable, "__call__", None)  # This process writes no changes.
+            monkeypatch.setattr(judged, "_ROWS_A_TASK", 1000)
+            monkeypatch.setattr(RunTable, "__call__", only_the_fleet)  # This process writes no changes.
         audited(root, [cluster(n, 1, partitions=600, deaths=2) for n in NAMES[:4]], engine, number=1)
     for spec in AUDITED[:-1]:
         here, there = (rows_of(root, spec, day_of(1)) for root in roots)
@@ -103,26 +105,21 @@ def test_a_damaged_earlier_audit_is_left_out_as_without_spark(local, stores):
     assert {f.status for f in stored(there)[0]} == {"new"}
 
 
-def dying(self, rows):
-    os._exit(1)
-    yield from rows
+class Dying(judged.JudgeClusters):
+    def __call__(self, part):
+        if any(each.cluster == "c" for each in part):
+            os._exit(1)
+        return judged.JudgeClusters.__call__(self, part)
 
 
-def test_a_second_pass_that_loses_a_process_is_done_in_the_process_of_the_audit(local, stores, monkeypatch):
+def test_a_cluster_that_ends_its_process_is_not_judged_and_the_others_are(local, stores, monkeypatch):
+    monkeypatch.setattr(judged, "JudgeClusters", Dying)
+    monkeypatch.setattr(judged, "_ROWS_A_TASK", 600)
+    found = [second(root, engine) for root, engine in zip(stores, (EmbeddedEngine(2), local), strict=True)]
     here, there = stores
-    told = []
-    plain = judged.JudgedRun.concluded
-    monkeypatch.setattr(judged.JudgedRun, "concluded", lambda *given: told.append("here") or plain(*given))
-
-    class Dying(judged.WriteFindings):
-        __call__ = dying
-
-    monkeypatch.setattr(judged, "WriteFindings", Dying)
-    second(there, local)
-    monkeypatch.undo()
-    second(here, EmbeddedEngine(1))
-    assert told == ["here"]
     assert stored(there) == stored(here)
+    assert [[*audit.manifest["not_read"]] for audit in found] == [["c", "h"]] * 2
+    assert {f.status for f in read_rows(FindingRow, found[1]) if f.cluster == "c" and f.code != "KFX701"} == {"unknown"}
 
 
 def test_an_audit_that_is_repeated_replaces_its_files(local, stores):
