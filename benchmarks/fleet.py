@@ -31,8 +31,8 @@ from functools import partial
 from kfix.core.criteria import Criteria
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import newest_run
-from kfix.fleet.pool import each
-from kfix.fleet.engines import judge_stored
+from kfix.fleet.engines.pool import each
+from kfix.fleet.judging.case import judge_stored
 from benchmarks.fleet import peak
 
 if __name__ == "__main__":
@@ -108,7 +108,7 @@ def store(root: Path, rows: int, processes: int, *, sick: float = 0.001, dead_ev
     `sick` is the share of unhealthy partitions; every `dead_every`-th cluster has a dead broker (0: none); `large`
     clusters of 200 000 partitions are added (names that sort between the others).
     """
-    from kfix.fleet.synthetic import fleet, write_fleet  # noqa: PLC0415
+    from kfix.fleet.demo.synthetic import fleet, write_fleet  # noqa: PLC0415
 
     # A store of its own for each shape, with this one run.
     named = [("sick", sick, 0.001), ("dead", dead_every, 0), ("large", large, 0)]

@@ -21,13 +21,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kfix.fleet.audit.tables import named_in, tables
-from kfix.fleet.engines import engine
+from kfix.fleet.demo.synthetic import fleet, stored_of, write_fleet
+from kfix.fleet.engines.opening import engine
+from kfix.fleet.questions.tables import named_in, tables
 from kfix.fleet.store.delta import StoreTable
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.staging import ROWS, write_file
 from kfix.fleet.store.tables import PARTITIONS, RUNS
-from kfix.fleet.synthetic import fleet, stored_of, write_fleet
 
 _DAY = date(2026, 1, 1)
 #: A scan with a group by, a window over all runs of one partition of each topic, and one over the sums of each run.

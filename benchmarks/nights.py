@@ -63,7 +63,7 @@ def _row(name: str, place: Path, master: str, settings: dict[str, str], size: Si
 
 
 def _write(place: Path, night: int, clusters: int, partitions: int, scattered: bool) -> None:
-    from kfix.fleet.synthetic import fleet, write_fleet  # noqa: PLC0415
+    from kfix.fleet.demo.synthetic import fleet, write_fleet  # noqa: PLC0415
 
     every = fleet(clusters, partitions, dead_every=0, scattered=scattered)
     several = [replace(c, day_number=night, deaths=2 * night) for c in every]

@@ -29,11 +29,13 @@ from kfix.core.failures.masks import MOST_REPLICAS
 from kfix.core.failures.rules import FORMULAS
 from kfix.fleet.audit.scenario_sql import EVERY_FAILURE, JUDGED_RULES, STATE_COLUMNS, TODAY_RULES, today
 from kfix.fleet.audit.scenarios import RunScenarios
-from kfix.fleet.engine import Engine, RunFile, StoredRows
-from kfix.fleet.engines import engine
+from kfix.fleet.demo.synthetic import fleet, write_fleet
+from kfix.fleet.engines.engine import Engine
+from kfix.fleet.engines.opening import engine
+from kfix.fleet.store.delta import TableFile
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import Run
-from kfix.fleet.synthetic import fleet, write_fleet
+from kfix.fleet.store.stored import StoredRows
 
 _DAY, _RUN = date(2026, 1, 1), "r"
 _MASKS = f"""
@@ -102,8 +104,8 @@ def prepared(folder: str, run: Run, duck: Engine) -> Mapping[str, Any]:
         place.parent.mkdir(parents=True, exist_ok=True)
         part = masks.slice(n * size, size)
         pq.write_table(part, place, compression="zstd")
-        files.append(RunFile(path, _DAY, _RUN, part.num_rows))
-    rows = StoredRows(schema, str(Path(folder, "masks")), tuple(files))
+        files.append(TableFile(place_of(place), _DAY, _RUN, part.num_rows, place.stat().st_size, None))
+    rows = StoredRows(schema, place_of(Path(folder, "masks")), tuple(files))
     return {"masks": rows, "failures": duck.query(_FAILURES, tables)}
 
 

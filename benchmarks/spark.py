@@ -25,7 +25,8 @@ from benchmarks.fleet import _AUDIT, _FLOOR, WIDTH, store
 #: Judges a run; "warm" in the settings judges it once before.
 SPARK = """
 import json, sys, time
-from kfix.fleet.engines import engine, judge_stored
+from kfix.fleet.engines.opening import engine
+from kfix.fleet.judging.case import judge_stored
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import newest_run
 
@@ -51,7 +52,7 @@ print(json.dumps({}))
 _QUERY = """
 import json, sys, time
 import pyarrow as pa
-from kfix.fleet.engines import engine
+from kfix.fleet.engines.opening import engine
 with engine(sys.argv[2], settings=json.loads(sys.argv[3])) as one:
     table = pa.table({"cluster": [f"c{i % 997}" for i in range(200_000)], "n": range(200_000)})
     began = time.perf_counter()

@@ -1,22 +1,211 @@
-"""Pruning a fleet store, and filling one with synthetic clusters and several days of history."""
+"""The runs of a store: lists them, deletes old ones and old audits, and merges the small files of a run."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from datetime import date
+import re
+import secrets
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from itertools import chain
 
-from kfix.fleet.audit.running import audit
-from kfix.fleet.collect import Progress
-from kfix.fleet.compacting import Compacted, compact
-from kfix.fleet.demo import DemoFleet, empty_store, write_run
-from kfix.fleet.engines import engine
-from kfix.fleet.model.audit import AuditReport
-from kfix.fleet.pruning import Old, days_of, delete_old, find_old
-from kfix.fleet.store.places import place_of
-from kfix.fleet.wiring import locked, report
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-__all__ = ["DemoFleet", "compact_store", "make_demo", "prune_store"]
+from kfix.core.errors import UsageError
+from kfix.fleet.engines.embedded import EmbeddedEngine
+from kfix.fleet.engines.engine import View
+from kfix.fleet.history.reading_sql import LAST_STATES
+from kfix.fleet.store.delta import NewFile, StoreTable, TableFile
+from kfix.fleet.store.fact_tables import LARGE
+from kfix.fleet.store.footers import WRITTEN, read_table
+from kfix.fleet.store.history_tables import PARTITION_CHANGES
+from kfix.fleet.store.listing import Listed, listed
+from kfix.fleet.store.places import (
+    STAGING,
+    TABLE,
+    StoreLocation,
+    place_of,
+    readable_errors,
+    run_folders,
+    run_place,
+    size_of,
+    writing,
+)
+from kfix.fleet.store.spec import TableSpec
+from kfix.fleet.store.staging import ROWS, RunTable, remove_staged
+from kfix.fleet.store.stored import stored_rows
+from kfix.fleet.store.storelock import locked
+from kfix.fleet.store.tables import ALL, AUDITED, AUDITS, COLLECTED, PARTITIONS, RUNS
+
+#: Hours for which files stay that no commit names any more, for readers that have just opened a table.
+_GRACE = 24
+#: The clusters whose changes are thinned out at once.
+_AT_ONCE = 64
+#: The tables of which an old audit loses its rows. Of the states of partitions those stay that have not ended since.
+_JUDGED = tuple(spec for spec in AUDITED if spec is not PARTITION_CHANGES)
+_KEEP = re.compile(r"([1-9][0-9]{0,4})d")
+
+
+@dataclass(frozen=True, slots=True)
+class Old:
+    """The snapshots of a run, or an audit. An unfinished run is not `complete`; `size` is in bytes."""
+
+    kind: str
+    day: date
+    run: str
+    complete: bool
+    size: int
+
+
+def stored_runs(place: str, day: date | None) -> tuple[Listed, ...]:
+    """Returns the runs of a store, including unfinished ones, oldest first."""
+    return listed(place_of(place), day)
+
+
+def days_of(text: str, option: str = "--keep") -> int:
+    """Returns the days of a text such as `90d`. Raises UsageError for anything else, since a wrong unit loses data."""
+    found = _KEEP.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(f"{option}: {text!r} is not a number of days such as 90d")
+    return int(found[1])
+
+
+def find_old(root: StoreLocation, today: date, keep_snapshots: int, keep_audits: int) -> tuple[Old, ...]:
+    """Returns the old runs and audits, oldest first.
+
+    The newest complete run and the newest audit are never included: the next audit is compared with them. Raises
+    UsageError if `root` is not a fleet store.
+    """
+    staged = [*run_folders(root / STAGING)]
+    snapshots, audits = _stored(root, "snapshots", RUNS, COLLECTED), _stored(root, "audit", AUDITS, _JUDGED)
+    if not (staged or snapshots or audits):
+        raise UsageError(f"{root}: is not a fleet store: it has no run")
+    complete = {(old.day, old.run) for old in snapshots}
+    snapshots += [Old("snapshots", d, run, False, size_of(p)) for d, run, p in staged if (d, run) not in complete]
+    found = [
+        *_beyond(snapshots, today - timedelta(days=keep_snapshots)),
+        *_beyond(audits, today - timedelta(days=keep_audits)),
+    ]
+    return tuple(sorted(found, key=lambda o: (o.day, o.kind, o.run)))
+
+
+def delete_old(root: StoreLocation, found: Sequence[Old]) -> None:
+    """Deletes rows and files. The row that makes a run complete goes first, so that no reader takes part for all."""
+    for old in found:
+        for spec in (AUDITS, *_JUDGED) if old.kind == "audit" else (RUNS, *COLLECTED):
+            StoreTable(root, spec).remove(old.day, old.run)
+        if old.kind != "audit":
+            remove_staged(run_place(root, old.day, old.run))
+    if days := [old.day for old in found if old.kind == "audit"]:
+        _forget(root, max(days))
+    for spec in ALL:
+        StoreTable(root, spec).clean(_GRACE)
+
+
+def _forget(root: StoreLocation, until: date) -> None:
+    """Deletes the states that ended by then: what the partitions were on that day, and later, stays known."""
+    table, engine = StoreTable(root, PARTITION_CHANGES), EmbeddedEngine(1)
+    old = table.files(lambda day, _run: day <= until)
+    rows = stored_rows(root, PARTITION_CHANGES, old)
+    names = engine.query("SELECT DISTINCT cluster FROM c ORDER BY cluster", {"c": rows}).column(0).to_pylist()
+    kept: dict[tuple[date, str], list[NewFile]] = {(file.day, file.run): [] for file in old}
+    for part in (names[at : at + _AT_ONCE] for at in range(0, len(names), _AT_ONCE)):
+        some = View("SELECT a.* FROM all_rows a JOIN named n ON n.cluster = a.cluster")
+        given = {"all_rows": rows, "named": pa.table({"cluster": part}), "partition_changes": some}
+        found = engine.query(f"{LAST_STATES} ORDER BY cluster, topic, partition", given)
+        for (day, run), written in kept.items():
+            mine = found.filter(pc.and_(pc.equal(found["day"], day), pc.equal(found["run"], run)))
+            written.extend(RunTable.at(root, PARTITION_CHANGES, day, run)(iter(mine.to_batches())))
+    for (day, run), written in kept.items():
+        table.replace(day, run, written)
+
+
+def _stored(root: StoreLocation, kind: str, last: TableSpec, specs: Sequence[TableSpec]) -> list[Old]:
+    done = StoreTable(root, last).files()
+    complete = {(file.day, file.run) for file in done}
+    sizes = Counter[tuple[date, str]]()
+    for file in chain(done, *(StoreTable(root, spec).files() for spec in specs if spec is not last)):
+        sizes[file.day, file.run] += file.size
+    return [Old(kind, day, run, (day, run) in complete, size) for (day, run), size in sorted(sizes.items())]
+
+
+def _beyond(all_: Sequence[Old], first_kept: date) -> Iterable[Old]:
+    newest = max((o.day for o in all_ if o.complete), default=None)
+    for each in all_:
+        if each.day < first_kept and not (each.complete and each.day == newest):
+            yield each
+
+
+#: The most rows and clusters of a merged file: its footer is read as a whole, and has an entry for each row group.
+_MOST_ROWS = 2_000_000
+_MOST_CLUSTERS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """A run whose files were merged: how many they were and are."""
+
+    day: date
+    run: str
+    before: int
+    after: int
+
+
+def compact(root: StoreLocation) -> Iterator[Compacted]:
+    """Merges the files of each run that has small ones, oldest first, and yields it once it is committed.
+
+    Readers that have opened a table before still find its files: they are deleted a day later, by a prune. Raises
+    UsageError if a file is damaged; the runs before it are merged.
+    """
+    tables = [StoreTable(root, spec) for spec in (PARTITIONS, *LARGE)]
+    found = [(table, _by_run(table.files())) for table in tables]
+    for day, run in sorted({key for _, runs in found for key in runs}):
+        before = after = 0
+        for table, runs in found:
+            files = sorted(runs.get((day, run), ()), key=lambda f: f.clusters or ("", ""))
+            parts = list(_parts(files))
+            if len(parts) < len(files):
+                table.replace(day, run, [_merged(table, table.folder(day, run), part) for part in parts])
+                before, after = before + len(files), after + len(parts)
+        if before:
+            yield Compacted(day, run, before, after)
+
+
+def _by_run(files: Sequence[TableFile]) -> dict[tuple[date, str], list[TableFile]]:
+    runs: dict[tuple[date, str], list[TableFile]] = {}
+    for file in files:
+        runs.setdefault((file.day, file.run), []).append(file)
+    return runs
+
+
+def _parts(files: Sequence[TableFile]) -> Iterator[list[TableFile]]:
+    part: list[TableFile] = []
+    for file in files:
+        if part and (len(part) >= _MOST_CLUSTERS or sum(f.rows for f in part) + file.rows > _MOST_ROWS):
+            yield part
+            part = []
+        part.append(file)
+    if part:
+        yield part
+
+
+def _merged(table: StoreTable, folder: StoreLocation, files: Sequence[TableFile]) -> NewFile:
+    """Writes one file with the row groups of all, a cluster at a time."""
+    place = folder / f"{table.spec.name}-{secrets.token_hex(4)}{TABLE}"
+    schema = table.spec.file_schema
+    with writing(place) as out, pq.ParquetWriter(out, schema, **WRITTEN) as to:
+        for file in files:
+            with readable_errors(file.place):
+                to.write_table(read_table(file.place, schema=schema), row_group_size=ROWS)
+    size = place.system.get_file_info(place.path).size
+    ends = [name for file in files if file.clusters is not None for name in file.clusters]
+    return NewFile(
+        place.path.rpartition("/")[2], size, sum(f.rows for f in files), (min(ends), max(ends)) if ends else None
+    )
 
 
 def prune_store(place: str, today: date, keep: str, keep_audits: str | None, *, delete: bool) -> tuple[Old, ...]:
@@ -38,19 +227,3 @@ def compact_store(place: str) -> Iterator[Compacted]:
     """Yields each run whose files were merged. Raises HeldError if an audit of this store is running."""
     with locked(place):
         yield from compact(place_of(place))
-
-
-def make_demo(place: str, fleet: DemoFleet, processes: int | None, progress: Progress) -> AuditReport:
-    """Fills an empty store day by day, audits every day, and returns the last report.
-
-    Raises UsageError if the store already has runs.
-    """
-    root = place_of(place)
-    with locked(place, creates=True), engine(processes=processes) as used:
-        empty_store(root)
-        with progress(fleet.days) as hear:
-            for each in fleet.runs():
-                run = write_run(root, fleet, each, processes)
-                made = audit(root, run, fleet.inventory, used)
-                hear(each.day.isoformat(), "")
-        return report(root, made, used)

@@ -10,9 +10,9 @@ from kfix.core.errors import UsageError
 from kfix.core.inventory.load import select
 from kfix.core.inventory.recorded import recorded_inventory
 from kfix.fleet.audit.scenarios import JudgedScenarios, LiveBrokers, RunScenarios
-from kfix.fleet.audit_run import EngineOptions
-from kfix.fleet.engine import Engine
-from kfix.fleet.engines import audit_engine
+from kfix.fleet.audits import EngineOptions
+from kfix.fleet.engines.engine import Engine
+from kfix.fleet.engines.opening import engine
 from kfix.fleet.model.scenarios import BROKER, PAIR, RACK, FleetForecast, ScenarioRow, worst_first
 from kfix.fleet.store.audits import audits, read_rows
 from kfix.fleet.store.places import StoreLocation, place_of
@@ -46,7 +46,7 @@ def fleet_forecast(
     """
     wanted = None if down is None else _parsed(down)
     # The engine first: pyspark forks to start Java, and a fork after threads have read an hdfs:// store never returns.
-    with audit_engine(on.spark, on.processes, on.settings) as engine:
+    with engine(on.spark, on.processes, on.settings, small_sql_here=True) as used:
         root = place_of(place)
         found = newest_run(root, day, run)
         inventory = select(
@@ -55,9 +55,9 @@ def fleet_forecast(
         names = tuple(inventory.clusters)
         absent: tuple[str, ...] = ()
         if wanted is None:
-            judged = _stored(root, found) or RunScenarios(root, found, engine).every()
+            judged = _stored(root, found) or RunScenarios(root, found, used).every()
         else:
-            judged, absent = _judged(root, found, engine, wanted, names)
+            judged, absent = _judged(root, found, used, wanted, names)
     rows = worst_first(r for r in judged.rows if r.cluster in inventory.clusters)
     return FleetForecast(
         day=found.day,

@@ -13,9 +13,9 @@ from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
 from kfix.core.errors import KfixError, UnreachableError, UsageError
-from kfix.fleet.answers import plain
-from kfix.fleet.engine import StoredRows, View
-from kfix.fleet.pool import Done
+from kfix.fleet.engines.embedded import EmbeddedEngine
+from kfix.fleet.engines.engine import Engine, View, plain
+from kfix.fleet.engines.pool import Done
 from kfix_spark import masters, spread
 from kfix_spark.catalog import register
 from kfix_spark.classic import JavaCluster
@@ -32,6 +32,9 @@ _SESSION: Final = (
     "spark.sql.session.timeZone",
     "spark.sql.shuffle.partitions",
 )
+#: The rows of one table above which a statement runs on Spark, which takes 1 to 15 s for one on few rows, since it is
+#: compiled first; DuckDB takes 0.1 s in this process (docs/adr/009). The results are the same (a test compares them).
+LARGE: Final = 1_000_000
 #: Rows of the largest table for each part of an answer that executors work on.
 _ROWS_A_PART: Final = 1_000_000
 #: Spark estimates a table by its files, to decide whether the driver may broadcast it. A value takes less than a byte
@@ -42,10 +45,11 @@ _BYTES_IN_MEMORY: Final = ("spark.sql.sources.fileCompressionFactor", "100.0")
 class SparkEngine:
     """An engine over a session that the caller closes; see `open_engine`."""
 
-    def __init__(self, session: Any, cluster: spread.SparkCluster, name: str) -> None:
+    def __init__(self, session: Any, cluster: spread.SparkCluster, name: str, small: Engine | None = None) -> None:
         self._session = session
         self._cluster = cluster
         self._name = name
+        self._small = small
 
     @property
     def name(self) -> str:
@@ -68,13 +72,17 @@ class SparkEngine:
 
         Raises UsageError if the statement is wrong, KfixError if Spark has ended.
         """
+        if self._small is not None and _is_small(tables):
+            return self._small.query(sql, tables)
         return self._answered(sql, tables, lambda frame: plain(frame.toArrow()))
 
     def over_parts(
         self, sql: str, tables: Mapping[str, Any], order: Sequence[str], work: Callable[[Iterator[Any]], R]
     ) -> list[R]:
         """Works on the executors. Raises as `query`, and UnreachableError if a process died."""
-        parts = 1 + max(given.rows if isinstance(given, StoredRows) else 0 for given in tables.values()) // _ROWS_A_PART
+        if self._small is not None and _is_small(tables):
+            return self._small.over_parts(sql, tables, order, work)
+        parts = 1 + max(map(_rows, tables.values())) // _ROWS_A_PART
 
         def done(frame: Any) -> list[R]:
             sorted_parts = frame.repartition(parts, "cluster").sortWithinPartitions(*order)
@@ -144,6 +152,16 @@ class SparkEngine:
                 session.conf.set(factor, before)
 
 
+def _is_small(tables: Mapping[str, Any]) -> bool:
+    return all(_rows(given) <= LARGE for given in tables.values())
+
+
+def _rows(given: Any) -> int:
+    if isinstance(given, View):
+        return 0  # counted with the tables that it reads
+    return int(given.num_rows if isinstance(given, pa.Table) else given.rows)
+
+
 def _fresh(session: Any) -> Any:
     """Returns a new session of the same context with the operator's settings. A Connect session is already ours."""
     if not hasattr(session, "_jsparkSession"):
@@ -179,18 +197,19 @@ def _unanswered(error: Exception, said: str) -> bool:
 
 
 @contextlib.contextmanager
-def open_engine(master: str, settings: Mapping[str, str]) -> Iterator[SparkEngine]:
-    """Opens Spark at a master URL.
+def open_engine(master: str, settings: Mapping[str, str], *, small_sql_here: bool = False) -> Iterator[SparkEngine]:
+    """Opens Spark at a master URL. With `small_sql_here`, statements over few rows run in this process.
 
     Raises UsageError if Java is missing or the master is not valid, UnreachableError if it does not answer.
     """
+    small = EmbeddedEngine(1) if small_sql_here else None
     if master.startswith("sc://"):
         masters.check(master)
         from kfix_spark.connect import open_connected  # noqa: PLC0415
 
         with open_connected(master, settings) as (session, cluster):
-            yield SparkEngine(session, cluster, f"spark {session.version} {masters.shown(master)}")
+            yield SparkEngine(session, cluster, f"spark {session.version} {masters.shown(master)}", small)
         return
     with open_session(master, settings) as (session, java):
         context = session.sparkContext
-        yield SparkEngine(session, JavaCluster(context, java), f"spark {version()} {context.master}")
+        yield SparkEngine(session, JavaCluster(context, java), f"spark {version()} {context.master}", small)

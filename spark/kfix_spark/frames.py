@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from pyspark.sql.functions import coalesce, col
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from kfix.fleet.engine import StoredRows
+from kfix.fleet.store.stored import StoredRows
 
 
 def folder_of(place: str) -> str:
@@ -21,8 +21,8 @@ def folder_of(place: str) -> str:
 
 def files_frame(session: Any, given: StoredRows) -> Any:
     """Reads the files of the wanted runs, with the columns that the table declares."""
-    base = folder_of(given.folder)
-    paths = [re.sub(r"([\\\[\]*?{}])", r"\\\1", f"{base}/{file.path}") for file in given.files]
+    base, start = folder_of(str(given.folder)), len(given.folder.path.rstrip("/")) + 1
+    paths = [re.sub(r"([\\\[\]*?{}])", r"\\\1", f"{base}/{file.place.path[start:]}") for file in given.files]
     columns = from_arrow_schema(given.schema)
     # Spark verifies checksums of pages only if it is asked to.
     options = {"basePath": base, "parquet.page.verify-checksum.enabled": "true"}

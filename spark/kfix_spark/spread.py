@@ -1,4 +1,4 @@
-"""Runs work on many names as Spark tasks, with the semantics of `kfix.fleet.pool.each`.
+"""Runs work on many names as Spark tasks, with the semantics of `kfix.fleet.engines.pool.each`.
 
 A task is a row of a DataFrame: a chunk of names, which reads its own files (`mapInArrow`). A job has some tasks per
 core, so that no core waits long for the last one.
@@ -20,7 +20,7 @@ import pyarrow as pa
 from pyspark import cloudpickle
 
 from kfix.core.errors import KfixError, UsageError
-from kfix.fleet.pool import Done, many, single_threaded
+from kfix.fleet.engines.pool import Done, many, single_threaded
 
 A = TypeVar("A")
 R = TypeVar("R")

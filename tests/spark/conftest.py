@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from kfix.diagnose.snapshots import load_snapshot
-from kfix.fleet import engines as wiring
-from kfix.fleet.audit.tables import tables
-from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.demo.synthetic import fleet, stored_of
+from kfix.fleet.engines import opening as wiring
+from kfix.fleet.engines.embedded import EmbeddedEngine
+from kfix.fleet.judging.case import judge_stored
+from kfix.fleet.questions.tables import tables
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.staging import RunWriter, write_cluster
-from kfix.fleet.synthetic import fleet, stored_of
 from tests.places import ROOT
 from tests.spark.standalone import ConnectServer, Standalone
 from tests.tries import again
@@ -71,7 +72,7 @@ def asked(run):
 @pytest.fixture(scope="session")
 def judged(run):
     """{cluster: diagnosis}, by the embedded engine."""
-    done = EmbeddedEngine(1).each(wiring.judge_stored, run.stored())
+    done = EmbeddedEngine(1).each(judge_stored, run.stored())
     return {d.name: d.value() for d in done}
 
 

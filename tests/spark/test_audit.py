@@ -10,7 +10,7 @@ from deltalake import DeltaTable
 import kfix_spark.engine
 from kfix.core.inventory.model import Inventory, Mute
 from kfix.fleet.audit import judged
-from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.engines.embedded import EmbeddedEngine
 from kfix.fleet.model.audit import ClusterRow, FindingRow
 from kfix.fleet.store.audits import audits, read_rows
 from kfix.fleet.store.delta import StoreTable

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 import pytest
 
 from kfix.core.errors import UsageError
-from kfix.fleet import engines as wiring
-from kfix.fleet.audit.tables import created_tables, tables
-from kfix.fleet.audit_run import AuditRunOptions, EngineOptions, run_audit
-from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.audits import AuditRunOptions, EngineOptions, run_audit
+from kfix.fleet.engines import opening as wiring
+from kfix.fleet.engines.embedded import EmbeddedEngine
+from kfix.fleet.questions.tables import created_tables, tables
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.tables import ALL
 from tests.places import ROOT

@@ -5,9 +5,9 @@ from functools import partial
 import pytest
 
 from kfix.core.errors import UsageError
-from kfix.fleet import engines as wiring
-from kfix.fleet.embedded import EmbeddedEngine
-from kfix.fleet.engines import judge_stored
+from kfix.fleet.engines import opening as wiring
+from kfix.fleet.engines.embedded import EmbeddedEngine
+from kfix.fleet.judging.case import judge_stored
 from tests.spark.test_equality import FINDINGS, OLDER, QUESTIONS
 from tests.unit.fleet.working import sometimes
 

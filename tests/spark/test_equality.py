@@ -3,7 +3,6 @@
 from collections import Counter
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import duckdb
 import pyarrow as pa
@@ -14,23 +13,23 @@ from deltalake import DeltaTable
 from kfix.core.criteria import Criteria
 from kfix.core.inventory.model import Inventory, Mute
 from kfix.fleet.audit.scenario_sql import EVERY_TOTAL, HITS, LOST_TOPICS
-from kfix.fleet.audit.tables import tables
-from kfix.fleet.embedded import EmbeddedEngine
-from kfix.fleet.engines import judge_stored
+from kfix.fleet.demo.synthetic import fleet, snapshot_of
+from kfix.fleet.engines.embedded import EmbeddedEngine
 from kfix.fleet.history import recording_sql
-from kfix.fleet.stage import LARGE, Staged
+from kfix.fleet.judging.case import judge_stored
+from kfix.fleet.questions.tables import tables
 from kfix.fleet.store.history_tables import PARTITION_CHANGES, TRANSITIONS
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.staging import RunWriter
 from kfix.fleet.store.tables import ALL, QUORUM
-from kfix.fleet.synthetic import fleet, snapshot_of
 from kfix_diagnostics.engine import diagnose
+from kfix_spark import engine as spark_engine
 from kfix_spark.engine import _fresh
 from tests.unit.diagnostics.all_cases import kraft_cases
 from tests.unit.fleet.asked.planted import PlantedFleet
 from tests.unit.fleet.audit_runs import AT, again, audited, cluster, day_of, entry
 from tests.unit.fleet.audit_runs import reported as reported_by
-from tests.unit.fleet.test_embedded import written
+from tests.unit.fleet.engines.test_embedded import by_url, written
 
 FINDINGS = pa.table(
     {
@@ -170,8 +169,8 @@ def test_odd_names_of_files(spark, tmp_path, folder):
         },
     )
     sql = "SELECT a, b, c, day, run FROM t ORDER BY a"
-    for place in (stored.folder, Path(stored.folder).as_uri()):
-        given = {"t": replace(stored, folder=place)}
+    for rows in (stored, by_url(stored)):
+        given = {"t": rows}
         found = spark.query(sql, given)
         assert found.schema == EmbeddedEngine(1).query(sql, given).schema
         assert found.to_pylist() == EmbeddedEngine(1).query(sql, given).to_pylist()
@@ -293,22 +292,20 @@ def test_questions_about_a_store_are_answered_the_same(spark, tmp_path):
         assert (there.schema, there.to_pylist()) == (here.schema, here.to_pylist()), sql
 
 
-def test_small_second_stages_are_answered_here_and_large_ones_on_spark(spark, tmp_path):
+def test_small_statements_are_answered_here_and_large_ones_on_spark(spark, tmp_path, monkeypatch):
     asked = []
 
     class Listening:
-        name = "near"
-
         def query(self, sql, tables):
             asked.append("near")
             return EmbeddedEngine(1).query(sql, tables)
 
-    for large, rows, where in ((LARGE, 10, ["near"]), (5, 10, []), (0, 1, [])):
+    monkeypatch.setattr(spark, "_small", Listening())
+    for large, rows, where in ((spark_engine.LARGE, 10, ["near"]), (5, 10, []), (0, 1, [])):
         asked.clear()
+        monkeypatch.setattr(spark_engine, "LARGE", large)
         table = pa.table({"a": pa.array(range(rows), pa.int64())})
         stored = written(tmp_path / str(rows), {("01", "r", "x.parquet"): table})
-        staged = Staged(spark, Listening(), large)
         for given in (table, stored):
-            assert staged.query("SELECT sum(a) AS s FROM t", {"t": given}).to_pylist() == [{"s": sum(range(rows))}]
+            assert spark.query("SELECT sum(a) AS s FROM t", {"t": given}).to_pylist() == [{"s": sum(range(rows))}]
         assert asked == where * 2
-        assert staged.name == spark.name

@@ -13,14 +13,15 @@ import pyarrow as pa
 import pytest
 
 from kfix.core.errors import KfixError, UnreachableError, UsageError
-from kfix.fleet import engines as wiring
-from kfix.fleet.engine import RunFile, StoredRows
-from kfix.fleet.engines import judge_stored
+from kfix.fleet.engines import opening as wiring
+from kfix.fleet.judging.case import judge_stored
+from kfix.fleet.store.delta import TableFile
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import read_run
+from kfix.fleet.store.stored import StoredRows
 from kfix_spark.java import find_java
 from tests.spark.working import unpicklable
-from tests.unit.fleet.test_embedded import SCHEMA
+from tests.unit.fleet.engines.test_embedded import SCHEMA
 from tests.unit.fleet.working import slow_first, sometimes
 from tests.waiting import seconds
 
@@ -87,12 +88,13 @@ def test_a_wrong_statement_is_one_line(local, capfd, sql, said):
 
 
 def test_rows_that_are_none(local, tmp_path):
-    nothing = local.query("SELECT * FROM t", {"t": StoredRows(SCHEMA, str(tmp_path / "nowhere"), ())})
+    nothing = local.query("SELECT * FROM t", {"t": StoredRows(SCHEMA, place_of(tmp_path / "nowhere"), ())})
     assert (nothing.num_rows, nothing.schema.names) == (0, SCHEMA.names)
     (tmp_path / "bad.parquet").write_text("nope")
 
     def rows(name):
-        return StoredRows(SCHEMA, str(tmp_path), (RunFile(name, date(2026, 3, 1), "r", 1),))
+        place = place_of(tmp_path)
+        return StoredRows(SCHEMA, place, (TableFile(place / name, date(2026, 3, 1), "r", 1, 4, None),))
 
     for name, given, said in (
         ("t", rows("gone.parquet"), "gone.parquet"),
@@ -163,7 +165,7 @@ def test_a_java_that_does_not_start_is_one_line(tmp_path, setting):
     script = tmp_path / "start.py"
     script.write_text(
         textwrap.dedent(f"""
-        from kfix.fleet import engines as wiring
+        from kfix.fleet.engines import opening as wiring
         from kfix.core.errors import KfixError
         try:
             with wiring.engine("local[1]", settings=dict([{setting!r}.split("=", 1)])):

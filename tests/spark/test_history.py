@@ -3,14 +3,14 @@
 import pyarrow as pa
 import pytest
 
-from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.audit.reading import stored_history
+from kfix.fleet.engines.embedded import EmbeddedEngine
 from kfix.fleet.history import reading_sql, recording_sql
 from kfix.fleet.history.recording import KNOWN
 from kfix.fleet.model.history import HistoryChoice
 from kfix.fleet.store.history_tables import EPISODES
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.tables import FINDINGS
-from kfix.fleet.wiring import stored_history
 from tests.proofs.fleet.test_year import first_states, history_of, recorded_year
 from tests.proofs.fleet.twenty import twenty_days
 from tests.proofs.fleet.years import (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.engines.embedded import EmbeddedEngine
 from kfix.fleet.questions.asking import ask
 from kfix.fleet.questions.catalogue import questions
 from kfix.fleet.store.places import place_of

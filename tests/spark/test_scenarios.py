@@ -3,7 +3,7 @@
 from random import Random
 
 from kfix.fleet.audit.scenarios import RunScenarios
-from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.engines.embedded import EmbeddedEngine
 from tests.proofs.derive.failures.rows import by_python, states
 from tests.proofs.fleet.test_scenarios import by_sql
 

@@ -8,10 +8,10 @@ from threading import Thread
 
 import pytest
 
-from kfix.fleet import engines as wiring
+from kfix.fleet.engines import opening as wiring
+from kfix.fleet.judging.case import judge_stored
 from tests.places import ROOT
 from tests.spark.standalone import Standalone
-from tests.spark.test_row_job import judged_by, judged_here, tasks_of
 from tests.spark.working import slowly, whose_code
 from tests.unit.fleet.working import sometimes, who
 from tests.waiting import seconds
@@ -45,9 +45,8 @@ def test_both_workers_work(engine):
     assert len({d.value() for d in engine.each(who, {str(i): i for i in range(40)})}) == 2
 
 
-def test_the_rows_are_judged_on_the_workers(engine, run):
-    tasks = tasks_of(run)
-    assert judged_by(engine, tasks) == judged_here(tasks)
+def test_clusters_are_judged_on_the_workers(engine, run, judged):
+    assert {d.name: d.value() for d in engine.each(judge_stored, run.stored())} == judged
 
 
 def test_sql_over_files(engine, run, asked):
@@ -76,7 +75,7 @@ def test_a_worker_that_dies_in_the_middle_changes_no_finding(engine, standalone,
 def test_a_master_without_workers_is_one_line(tmp_path):
     with Standalone(tmp_path, workers=0) as empty:
         script = (
-            "import sys\nfrom kfix.fleet import engines as wiring\nfrom kfix.core.errors import KfixError\n"
+            "import sys\nfrom kfix.fleet.engines import opening as wiring\nfrom kfix.core.errors import KfixError\n"
             "from tests.unit.fleet.working import double\n"
             "try:\n    with wiring.engine(sys.argv[1]) as e:\n        e._cluster._patience = 3\n"
             "        print(list(e.each(double, {'a': 1})))\n"

@@ -17,7 +17,7 @@ from tests.spark.standalone import HOME
 from tests.waiting import seconds
 
 START = (
-    "import sys\nfrom kfix.fleet import engines as wiring\n"
+    "import sys\nfrom kfix.fleet.engines import opening as wiring\n"
     "with wiring.engine('local[1]') as e:\n    print(e.query('SELECT 1 AS n', {}).to_pylist())\n"
     "    print([d.result for d in e.each(abs, {'a': -1, 'b': 2})])\n"
 )
@@ -40,7 +40,7 @@ def start(**env):
 #: Kills Java while it works on a statement.
 KILLED = """
 import os, signal, threading
-from kfix.fleet import engines as wiring
+from kfix.fleet.engines import opening as wiring
 from kfix.core.errors import KfixError
 with wiring.engine('local[1]') as e:
     java = e._session.sparkContext._gateway.proc.pid
@@ -61,7 +61,7 @@ def test_java_that_ends_during_a_statement_is_one_line():
 
 #: A statement that needs more memory than there is, and one during which Java stops.
 WITHOUT_HEAP = """
-from kfix.fleet import engines as wiring
+from kfix.fleet.engines import opening as wiring
 from kfix.core.errors import KfixError
 with wiring.engine('local[1]', settings={'spark.driver.memory': '512m'}) as e:
     try:
@@ -101,7 +101,7 @@ def test_a_java_that_cannot_go_on_ends_the_work_and_is_named(program, said):
 OF_A_CALLER = """
 import os, signal, threading
 from pyspark.sql import SparkSession
-from kfix.fleet import engines as wiring
+from kfix.fleet.engines import opening as wiring
 from kfix_spark import heart
 heart.STILL_FOR = 1.0
 settings = {'spark.driver.host': '127.0.0.1', 'spark.driver.bindAddress': '127.0.0.1', 'spark.ui.enabled': 'false'}

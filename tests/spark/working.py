@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-from kfix.fleet.engines import judge_stored
+from kfix.fleet.judging.case import judge_stored
 
 
 def slowly(stored, began):

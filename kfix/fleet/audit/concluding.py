@@ -15,7 +15,6 @@ from kfix.core.diagnosis.finding import Severity
 from kfix.core.fleetcase import Stuck
 from kfix.core.inventory.model import Mute
 from kfix.core.inventory.muting import active, covers_too, first_mute
-from kfix.fleet.history.worse import is_worse, next_baseline
 from kfix.fleet.model.audit import FindingRow, Status, points_of
 
 #: The check that reports a source which did not answer.
@@ -227,3 +226,19 @@ def stuck(now: Iterable[FindingRow], before: Iterable[FindingRow], *, rules: Rul
         for partition in known.keys() & set(row.partitions):
             found.setdefault((row.code, known[partition]), set()).add(partition)
     return tuple(Stuck(code, tuple(sorted(tps)), since) for (code, since), tps in sorted(found.items()))
+
+
+def is_worse(rank: int, partitions: int, before_rank: int, baseline: int) -> bool:
+    """Returns whether the severity rose, or there are more than half as many partitions again as in the baseline.
+
+    A finding that grows a little each day would never be worse than the day before, so it is compared with what was
+    last reported.
+    `before_rank` is the severity in the previous audit; `baseline` the number of partitions when the finding was last
+    called new or worse.
+    """
+    return rank > before_rank or 2 * partitions > 3 * baseline
+
+
+def next_baseline(rank: int, partitions: int, before_rank: int, baseline: int) -> int:
+    """Returns the baseline for the next audit: today's partitions if the finding is worse, else as before."""
+    return partitions if is_worse(rank, partitions, before_rank, baseline) else baseline

@@ -18,10 +18,10 @@ from kfix.core.inventory.model import ClusterEntry
 from kfix.fleet.audit.concluding import HeadCounts, Rules, Unread, concluded, stuck, unread_sources
 from kfix.fleet.audit.judging import judged
 from kfix.fleet.audit.past import EarlierFindings, Past, earlier_rows
-from kfix.fleet.engine import Engine
+from kfix.fleet.engines.engine import Engine
+from kfix.fleet.engines.pool import Done, many
 from kfix.fleet.history.partitions import Compared, WriteChanges, Written
 from kfix.fleet.model.audit import FindingRow
-from kfix.fleet.pool import Done, many
 from kfix.fleet.store.audits import table_of
 from kfix.fleet.store.delta import NewFile
 from kfix.fleet.store.history_tables import PARTITION_CHANGES

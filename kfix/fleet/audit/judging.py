@@ -12,7 +12,7 @@ from kfix.core.criteria import Criteria
 from kfix.core.diagnosis.finding import Finding
 from kfix.core.fleetcase import ClusterDigest
 from kfix.diagnose.report.json_findings import finding_dict
-from kfix.fleet.engines import open_and_judge
+from kfix.fleet.judging.case import open_and_judge
 from kfix.fleet.model.audit import FindingRow, Status
 from kfix.fleet.store.runs import StoredCluster
 

@@ -7,12 +7,16 @@ output failed, or another person ran the audit. Then its report has the status c
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 
-from kfix.fleet.history.worse import is_worse
+from kfix.fleet.audit.concluding import is_worse
 from kfix.fleet.model.audit import OPEN, AuditReport, ClusterRow, FindingRow, Status
 from kfix.fleet.model.delivery import Delivery, Reported
+from kfix.fleet.store.audits import audits, read_rows
+from kfix.fleet.store.deliveries import Channel, channel_name
+from kfix.fleet.store.places import left_out, place_of
+from kfix.fleet.store.renames import names_at, renames_of
 
 Key = tuple[str, str]
 
@@ -129,3 +133,53 @@ def _counted(
     for row in clusters:
         new, worse, still, more = (numbers.get((row.cluster, word), 0) for word in ("new", "worse", "still", "fixed"))
         yield replace(row, new=new, worse=worse, still=still, fixed=row.fixed + more)
+
+
+#: The number of audits since the last delivery that are searched for findings that began and ended.
+_DEEP = 60
+
+
+@dataclass
+class Outgoing:
+    """The report of an audit for one channel: `report` has the status of findings compared with its last delivery.
+
+    `damaged` names files of the store that could not be read, one line each.
+    """
+
+    report: AuditReport
+    _channel: Channel
+    _last: Delivery
+    _new: bool
+    damaged: list[str] = field(default_factory=list)
+
+    def begin(self) -> None:
+        """Is called before the output is written. Raises UnreachableError if the store cannot be written."""
+        if self._new:
+            self._channel.open(self._last)
+
+    def done(self) -> None:
+        """Records the delivery; is called once the output was written and flushed."""
+        self._channel.record(delivered(self.report, self._last))
+
+
+def check_channel(name: str) -> None:
+    """Raises UsageError for a name that is not valid."""
+    channel_name(name)
+
+
+def outgoing(report: AuditReport, channel: str) -> Outgoing:
+    """Returns the report for a channel. Raises UsageError for a name that is not valid."""
+    root = place_of(report.store)
+    order, found, damaged = order_of(report), Channel(root, channel), list[str]()
+    last = found.before(order, damaged)
+    renames = renames_of(report.manifest.get("renamed", ()))
+    if last is not None and (names := names_at(renames, last.order[0])):
+        last = replace(last, findings={(names.get(c, c), key): each for (c, key), each in last.findings.items()})
+    known = last or opening(report)
+    between: list[FindingRow] = []
+    if last is not None:
+        there = [a for a in audits(root, last.order[0], damaged=damaged) if last.order < a.order < order]
+        for audit in there[-_DEEP:]:
+            with left_out(damaged):
+                between += read_rows(FindingRow, audit.under(renames))
+    return Outgoing(as_news_of(report, known, between), found, known, last is None, damaged)

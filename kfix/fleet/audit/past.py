@@ -16,11 +16,12 @@ from kfix.core.errors import UsageError
 from kfix.fleet.history.recording import EarlierAudits
 from kfix.fleet.model.audit import FindingRow, Status
 from kfix.fleet.store.audits import Audit, audits, check_rows, files_of, rows_in
-from kfix.fleet.store.delta import TableFile
+from kfix.fleet.store.delta import StoreTable, TableFile
 from kfix.fleet.store.footers import read_table
 from kfix.fleet.store.places import StoreLocation, place_of, readable_errors
 from kfix.fleet.store.renames import noticed, renames_of
-from kfix.fleet.store.runs import Run
+from kfix.fleet.store.runs import Run, read_row
+from kfix.fleet.store.tables import AUDITS, RUNS
 
 #: The number of audits that are searched for a cluster.
 _DEEP = 60
@@ -125,3 +126,19 @@ def earlier_rows(
         for row in rows_in(FindingRow, table, names):
             found.setdefault(row.cluster, []).append(row)
     return found
+
+
+def pending_runs(root: StoreLocation, since: date | None) -> tuple[Run, ...]:
+    """Returns the complete runs without an audit, oldest first: those of `since` and later, or with None those that
+    began after the last run that has one.
+
+    An audit that was killed does not count. Raises UsageError if such a run is damaged.
+    """
+    judged = set(StoreTable(root, AUDITS).runs())
+    first = max((day for day, _ in judged), default=date.min) if since is None else since
+    there = StoreTable(root, RUNS).files(lambda day, _run: day >= first)
+    last = None
+    if since is None:
+        last = max((read_row(root, f).order for f in there if (f.day, f.run) in judged), default=None)
+    found = sorted((read_row(root, f) for f in there if (f.day, f.run) not in judged), key=lambda r: r.order)
+    return tuple(run for run in found if last is None or run.order > last)

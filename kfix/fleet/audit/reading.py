@@ -6,11 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 
+from kfix.core.cyclic import without_collector
 from kfix.core.diagnosis.finding import Severity
+from kfix.core.documents.problems import did_you_mean
 from kfix.core.errors import UsageError
 from kfix.core.harmless import lines
 from kfix.fleet.audit.sql import CLUSTER_TRENDS, OFFENDERS, TREND
-from kfix.fleet.engine import Engine, StoredRows
+from kfix.fleet.engines.engine import Engine
 from kfix.fleet.history.figures import ReplicaLimits
 from kfix.fleet.history.reading import history_of
 from kfix.fleet.model.audit import (
@@ -29,23 +31,30 @@ from kfix.fleet.store.audits import Audit, audits, is_sound, read_audit, read_ro
 from kfix.fleet.store.delta import StoreTable
 from kfix.fleet.store.places import StoreLocation
 from kfix.fleet.store.spec import TableSpec
+from kfix.fleet.store.stored import StoredRows, stored_rows
 from kfix.fleet.store.tables import AUDITS, CLUSTERS, FINDINGS
-from kfix.fleet.stored import stored_rows
+from kfix_diagnostics.catalogue import pages
+from kfix_diagnostics.prevention.kfx611_many_partitions import PER_BROKER, PER_CLUSTER
 
 #: Days of history that a report shows.
 DAYS = 30
+LIMITS = ReplicaLimits(PER_BROKER, PER_CLUSTER)
 
 
-def report_of(
-    root: StoreLocation,
-    audit: Audit,
-    titles: Iterable[CheckTitle],
-    engine: Engine,
-    limits: ReplicaLimits,
-    *,
-    days: int = DAYS,
+def stored_report(
+    root: StoreLocation, engine: Engine, *, run: str = "", day: date | None = None, days: int = DAYS
 ) -> AuditReport:
+    """Returns the report of the last audit, the last of a day, or that of a run. Raises UsageError if there is none."""
+    return report(root, find_audit(root, run, day), engine, days=days)
+
+
+def report(root: StoreLocation, audit: Audit, engine: Engine, *, days: int = DAYS) -> AuditReport:
     """Returns the report of a stored audit, with a trend and a history over `days` days."""
+    with without_collector():
+        return _report(root, audit, engine, days)
+
+
+def _report(root: StoreLocation, audit: Audit, engine: Engine, days: int) -> AuditReport:
     findings = read_rows(FindingRow, audit)
     clusters = read_rows(ClusterRow, audit)
     damaged: list[str] = []
@@ -54,7 +63,7 @@ def report_of(
     trend, by_cluster = _trend(past, {c.cluster for c in clusters}, engine)
     seen = {f.code for f in findings}
     manifest = audit.manifest
-    past_found = history_of(root, there, engine, limits, before=past[-2] if len(past) > 1 else None)
+    past_found = history_of(root, there, engine, LIMITS, before=past[-2] if len(past) > 1 else None)
     lost = (*damaged, *past_found.incomplete, *map(str, manifest.get("damaged", ())))
     previous_day, previous_run = audit.previous or (None, "")
     return AuditReport(
@@ -70,7 +79,7 @@ def report_of(
         trend=trend,
         cluster_trends=by_cluster,
         offenders=_offenders(audit, engine),
-        checks=tuple(t for t in titles if t.code in seen),
+        checks=tuple(CheckTitle(c.code, c.slug, c.title, c.prevention) for c in pages() if c.code in seen),
         mutes=audit.mutes,
         could_not_read=audit.could_not_read,
         damaged=tuple(dict.fromkeys(lost)),
@@ -80,14 +89,21 @@ def report_of(
     )
 
 
-def history_until(
-    root: StoreLocation, audit: Audit, engine: Engine, limits: ReplicaLimits, choice: HistoryChoice, days: int
-) -> AuditHistory:
-    """Returns the history of the chosen clusters, owners and codes in the `days` days up to an audit."""
+def stored_history(root: StoreLocation, engine: Engine, choice: HistoryChoice, *, days: int) -> AuditHistory:
+    """Returns the history of the chosen clusters, owners and codes in the `days` days up to the last audit.
+
+    Raises UsageError if there is no audit, no such check, or no such cluster or owner in these audits.
+    """
+    known = {check.code for check in pages()}
+    for code in choice.codes:
+        if code not in known:
+            raise UsageError(f"--code: there is no check {code!r}{did_you_mean(code, known)}", hint="kfix explain")
+    audit = find_audit(root)
     damaged: list[str] = []
     there = audits_until(root, audit, days, damaged)
     past = history(root, audit, days, damaged, there)
-    found = history_of(root, there, engine, limits, before=past[-2] if len(past) > 1 else None, choice=choice)
+    with without_collector():
+        found = history_of(root, there, engine, LIMITS, before=past[-2] if len(past) > 1 else None, choice=choice)
     return replace(found, incomplete=tuple(dict.fromkeys((*found.incomplete, *damaged))))
 
 

@@ -20,7 +20,7 @@ from kfix.fleet.audit.judged import JudgedRun, conclude, judged_run
 from kfix.fleet.audit.judging import rows_of
 from kfix.fleet.audit.past import Past, past_of
 from kfix.fleet.audit.scenarios import write_scenarios
-from kfix.fleet.engine import Engine
+from kfix.fleet.engines.engine import Engine
 from kfix.fleet.history.recording import recorded, snapshots_to_compare
 from kfix.fleet.model.audit import ClusterRow, FindingRow, score_of
 from kfix.fleet.store.audits import Audit, table_of, write_audit
@@ -29,8 +29,8 @@ from kfix.fleet.store.history_tables import EPISODES, PARTITION_CHANGES, TRANSIT
 from kfix.fleet.store.places import StoreLocation
 from kfix.fleet.store.runs import Run
 from kfix.fleet.store.staging import RunTable
+from kfix.fleet.store.stored import written_rows
 from kfix.fleet.store.tables import AUDITED, CLUSTERS, FINDINGS, SCENARIOS
-from kfix.fleet.stored import written_rows
 from kfix_diagnostics.fleet import FLEET
 
 

@@ -25,17 +25,17 @@ from kfix.fleet.audit.scenario_sql import (
     LOST_TOPICS,
     WITH_TOPICS,
 )
-from kfix.fleet.engine import Engine, RunFile, StoredRows, View
+from kfix.fleet.engines.engine import Engine, View
 from kfix.fleet.judging.case import open_stored
 from kfix.fleet.model.scenarios import BROKER, PAIR, RACK, ScenarioRow, in_order
 from kfix.fleet.store.audits import table_of
-from kfix.fleet.store.delta import NewFile, StoreTable
+from kfix.fleet.store.delta import NewFile, StoreTable, TableFile
 from kfix.fleet.store.places import StoreLocation
 from kfix.fleet.store.runs import Run, StoredCluster
 from kfix.fleet.store.spec import Column, TableSpec
 from kfix.fleet.store.staging import RunTable
+from kfix.fleet.store.stored import StoredRows, stored_rows, written_rows
 from kfix.fleet.store.tables import BROKERS, PARTITION_STATES, PARTITIONS, SCENARIOS, SNAPSHOTS
-from kfix.fleet.stored import stored_rows, written_rows
 
 _CHOSEN: Final = pa.schema(
     [("cluster", pa.string()), ("kind", pa.string()), ("name", pa.string()), ("down", pa.int64())]
@@ -206,7 +206,7 @@ class RunScenarios:
         chosen = pa.Table.from_pylist(losing, schema=_CHOSEN)
         hits = self._engine.query(HITS, {**self.tables, "chosen": chosen})
 
-        def ask(files: tuple[RunFile, ...]) -> list[_Row]:
+        def ask(files: tuple[TableFile, ...]) -> list[_Row]:
             partitions = replace(self.partitions, files=files)
             found: list[_Row] = self._engine.query(LOST_TOPICS, {"hits": hits, "partitions": partitions}).to_pylist()
             return found

@@ -11,8 +11,7 @@ from typing import Annotated
 import typer
 
 from kfix.core.errors import UsageError
-from kfix.fleet.audit_run import AuditRunOptions, EngineOptions, Pending, report_of_store, run_audit, with_answers
-from kfix.fleet.chosen import chosen, the_day
+from kfix.fleet.audits import AuditRunOptions, EngineOptions, Pending, report_of_store, run_audit, with_answers
 from kfix.fleet.cli.audit_history import history
 from kfix.fleet.cli.audit_outputs import (
     ChannelName,
@@ -42,6 +41,7 @@ from kfix.fleet.cli.inventory import (
     the_store,
 )
 from kfix.fleet.cli.spark import Spark, SparkConf, spark_settings
+from kfix.fleet.inventory import chosen, the_day
 from kfix.fleet.report.collecting import progress
 from kfix.front.console import console_on
 from kfix.front.formatted import FormattedCommand, FormattedGroup

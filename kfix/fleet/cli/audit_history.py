@@ -9,7 +9,7 @@ import typer
 
 from kfix.core.diagnosis.finding import CANNOT_TELL
 from kfix.core.errors import UsageError
-from kfix.fleet.audit_run import EngineOptions, history_of_store
+from kfix.fleet.audits import EngineOptions, history_of_store
 from kfix.fleet.cli.inventory import StorePlace, the_store
 from kfix.fleet.cli.spark import Spark, SparkConf, spark_settings
 from kfix.fleet.model.history import HistoryChoice

@@ -14,7 +14,7 @@ import typer
 
 from kfix.core.errors import KfixError, UsageError
 from kfix.core.harmless import lines
-from kfix.fleet.delivery import Outgoing, channel_name, outgoing
+from kfix.fleet.audit.news import Outgoing, check_channel, outgoing
 from kfix.fleet.model.audit import AuditReport
 from kfix.fleet.report.console import print_audit
 from kfix.fleet.report.csv_audit import audit_csv
@@ -94,7 +94,7 @@ class Outputs:
         """Raises UsageError for a wrong level, channel or missing folder, before the audit begins."""
         fail_on(self.fail_on)
         if self.channel is not None:
-            channel_name(self.channel)
+            check_channel(self.channel)
         files = (self.html, self.csv, self.clusters_csv, self.markdown, self.prometheus)
         check_outputs(files, json=self.json)
         if self.owner_messages is not None and not Path(self.owner_messages or "-").is_dir():

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from kfix.core.errors import UsageError
-from kfix.fleet.audit_run import ask_store, query_store
+from kfix.fleet.audits import ask_store, query_store
 from kfix.fleet.cli.asked import LIST, list_questions, print_answer
 from kfix.fleet.cli.inventory import RunName, StorePlace, the_store
 from kfix.fleet.report.rows import print_rows, rows_csv, rows_json

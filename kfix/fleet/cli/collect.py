@@ -12,7 +12,6 @@ import typer
 
 from kfix.core.inventory.model import Inventory
 from kfix.core.wording import several
-from kfix.fleet.chosen import chosen, the_day
 from kfix.fleet.cli.inventory import (
     Clusters,
     ClusterTimeout,
@@ -25,9 +24,10 @@ from kfix.fleet.cli.inventory import (
     Tags,
     the_store,
 )
-from kfix.fleet.collect import collected
-from kfix.fleet.importing import import_files
-from kfix.fleet.ingesting import ingest_rings
+from kfix.fleet.collect.importing import import_files
+from kfix.fleet.collect.ingesting import ingest_rings
+from kfix.fleet.collect.run import collected
+from kfix.fleet.inventory import chosen, the_day
 from kfix.fleet.report.collecting import collected_json, progress, show_collected
 from kfix.front.console import console_on
 from kfix.front.options import AsJson

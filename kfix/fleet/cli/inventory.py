@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kfix.core.errors import UsageError
-from kfix.fleet.chosen import checked, chosen
+from kfix.fleet.inventory import checked, chosen
 from kfix.fleet.report.inventory import inventory_json, show_inventory
 from kfix.front.console import console_on
 from kfix.front.options import AsJson, duration

@@ -9,14 +9,14 @@ from typing import Annotated
 import typer
 
 from kfix.core.wording import several
-from kfix.fleet.chosen import the_day
 from kfix.fleet.cli.audit_outputs import Outputs
 from kfix.fleet.cli.inventory import OfDate, StorePlace, the_store
-from kfix.fleet.collect import stored_runs
+from kfix.fleet.demo.fleet import DemoFleet, make_demo
+from kfix.fleet.inventory import the_day
 from kfix.fleet.report.collecting import progress
 from kfix.fleet.report.inventory import runs_json, show_runs
 from kfix.fleet.report.pruned import print_old
-from kfix.fleet.upkeep import DemoFleet, compact_store, make_demo, prune_store
+from kfix.fleet.upkeep import compact_store, prune_store, stored_runs
 from kfix.front.console import console_on
 from kfix.front.options import AsJson
 from kfix.front.terminal import say, say_json

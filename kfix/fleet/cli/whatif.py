@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from kfix.fleet.audit_run import EngineOptions
-from kfix.fleet.chosen import the_day
+from kfix.fleet.audits import EngineOptions
 from kfix.fleet.cli.inventory import Clusters, OfDate, Owners, RunName, StorePlace, Tags, the_store
 from kfix.fleet.cli.spark import Spark, SparkConf, spark_settings
+from kfix.fleet.inventory import the_day
 from kfix.fleet.report.whatif import exit_code, fleet_whatif_json, print_fleet_whatif
 from kfix.fleet.whatif import ChosenClusters, fleet_forecast
 from kfix.front.console import console_on

@@ -17,7 +17,7 @@ import pyarrow as pa
 from kfix.core.diagnosis.finding import Severity
 from kfix.core.documents.problems import did_you_mean
 from kfix.core.errors import UsageError
-from kfix.fleet.engine import Engine
+from kfix.fleet.engines.engine import Engine
 from kfix.fleet.history import reading_sql
 from kfix.fleet.history.figures import (
     ReplicaLimits,
@@ -43,8 +43,8 @@ from kfix.fleet.store.delta import StoreTable
 from kfix.fleet.store.history_tables import EPISODES, PARTITION_CHANGES, TRANSITIONS
 from kfix.fleet.store.places import StoreLocation
 from kfix.fleet.store.spec import TableSpec
+from kfix.fleet.store.stored import stored_rows
 from kfix.fleet.store.tables import BROKERS, CLUSTERS, RUNS, SNAPSHOTS, TOPICS
-from kfix.fleet.stored import stored_rows
 
 #: Seconds after which a cluster that no audit includes any more counts as unknown.
 _AWAY: Final = 2 * 86_400

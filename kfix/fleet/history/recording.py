@@ -15,7 +15,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from kfix.core.errors import UnreachableError, UsageError
-from kfix.fleet.engine import Engine, View
+from kfix.fleet.engines.engine import Engine, View
 from kfix.fleet.history import recording_sql
 from kfix.fleet.history.partitions import Compared, compared_snapshots
 from kfix.fleet.store.audits import Audit, with_files
@@ -26,8 +26,8 @@ from kfix.fleet.store.renames import Rename
 from kfix.fleet.store.runs import Run
 from kfix.fleet.store.spec import TIME, TableSpec
 from kfix.fleet.store.staging import RunTable
+from kfix.fleet.store.stored import stored_rows
 from kfix.fleet.store.tables import BROKERS, GROUPS, SNAPSHOTS, TOPICS
-from kfix.fleet.stored import stored_rows
 
 _COMPARED: Final = (TOPICS, BROKERS, GROUPS, SNAPSHOTS)
 #: A cluster with the run that it is compared with.

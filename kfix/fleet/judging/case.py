@@ -1,23 +1,45 @@
-"""Opens a stored cluster as the case file that the checks of a live diagnosis judge."""
+"""Judges a stored cluster: it is opened as the case file that the checks of a live diagnosis judge."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from kfix.core.criteria import CRITERIA, Criteria
+from kfix.core.cyclic import without_collector
 from kfix.core.derive.background import background_of
 from kfix.core.derive.casefile import CaseFile
+from kfix.core.diagnosis.finding import Diagnosis
 from kfix.core.errors import UsageError
 from kfix.core.saved.files import decode
+from kfix.core.snapshot.snapshot import Snapshot
 from kfix.fleet.judging.partitions import StoredPartitions
 from kfix.fleet.store.columns import Columns
 from kfix.fleet.store.mappings import StoredMapping, assignment_in, state_in, view_in
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.rows import with_partitions
 from kfix.fleet.store.runs import StoredCluster, read_stored_document
+from kfix_diagnostics.engine import diagnose, examine_case
+
+#: How an audit judges a cluster.
+_AS_AUDITED: Final = Criteria(prevention=True)
+
+
+def judge_stored(stored: StoredCluster, criteria: Criteria = _AS_AUDITED) -> Diagnosis:
+    """Returns the diagnosis of one cluster of a run (`Run.stored`), word for word that of its snapshot.
+
+    Raises as `open_stored`.
+    """
+    return open_and_judge(stored, criteria)[0]
+
+
+def open_and_judge(stored: StoredCluster, criteria: Criteria) -> tuple[Diagnosis, Snapshot]:
+    """Returns the diagnosis, as `judge_stored` does, and the snapshot, which reads its partitions on demand."""
+    with without_collector():
+        case = open_stored(stored, criteria)
+        return diagnose(examine_case(case)), case.snapshot
 
 
 def open_stored(stored: StoredCluster, criteria: Criteria = CRITERIA) -> CaseFile:

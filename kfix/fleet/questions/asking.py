@@ -7,10 +7,10 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from kfix.fleet.audit.tables import tables
-from kfix.fleet.engine import Engine
+from kfix.fleet.engines.engine import Engine
 from kfix.fleet.model.answers import ShownAnswer
 from kfix.fleet.questions.catalogue import Question
+from kfix.fleet.questions.tables import tables
 from kfix.fleet.store.places import StoreLocation
 from kfix.fleet.store.tables import AUDITED, CLUSTERS
 

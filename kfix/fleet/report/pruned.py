@@ -13,7 +13,7 @@ from kfix.front.console import table
 
 
 def print_old(found: Sequence[Any], store: str, console: Console, *, deleted: bool) -> None:
-    """`found` are `kfix.fleet.pruning.Old`."""
+    """`found` are `kfix.fleet.upkeep.Old`."""
     if not found:
         console.print(f"{store}: nothing to prune")
         return

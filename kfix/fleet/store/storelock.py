@@ -17,7 +17,7 @@ from typing import Final
 from kfix.core.errors import HeldError, UsageError
 from kfix.core.private import make_folders, open_private
 from kfix.fleet.store.lease import held_lease
-from kfix.fleet.store.places import StoreLocation
+from kfix.fleet.store.places import StoreLocation, is_folder, place_of
 from kfix.fleet.store.whoami import this_process
 
 LOCK: Final = "lock"
@@ -27,6 +27,19 @@ LOCK: Final = "lock"
 def store_lock(store: StoreLocation) -> Iterator[None]:
     """Holds the lock of the store. Raises HeldError (exit code 9) if another process has it; it names the holder."""
     with _file_lock(store) if store.local else held_lease(store):
+        yield
+
+
+@contextmanager
+def locked(store: str, *, creates: bool = False) -> Iterator[None]:
+    """Holds the lock of the store.
+
+    Raises HeldError if another process uses this store, UsageError if it does not exist, unless `creates` is set.
+    """
+    place = place_of(store)
+    if not creates and not is_folder(place):
+        raise UsageError(f"{store}: there is no fleet store", hint="kfix fleet collect creates one")
+    with store_lock(place):
         yield
 
 

@@ -9,7 +9,7 @@ import os
 import sys
 from datetime import date
 
-from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.engines.embedded import EmbeddedEngine
 from kfix.fleet.store import staging
 from kfix.fleet.store.delta import StoreTable
 from kfix.fleet.store.places import place_of

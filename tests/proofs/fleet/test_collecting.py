@@ -14,8 +14,8 @@ from kfix.core.inventory.load import Loaded
 from kfix.core.inventory.model import ClusterEntry, Criticality, Inventory, MaintenanceWindow, Mute
 from kfix.core.inventory.recorded import recorded_inventory
 from kfix.core.snapshot.snapshot import Source
-from kfix.fleet.collecting import collect_each
-from kfix.fleet.collection import Collection
+from kfix.fleet.collect.run import Collection
+from kfix.fleet.collect.threads import collect_each
 from kfix.fleet.store.listing import listed, unfinished_day
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import newest_run, read_stored_document, runs

@@ -17,8 +17,8 @@ from kfix.core.errors import StoreError, UnreachableError
 from kfix.core.inventory.load import load_inventory
 from kfix.core.inventory.model import ClusterEntry
 from kfix.diagnose.snapshots import read_entry
-from kfix.fleet.collection import Collection
-from kfix.fleet.engines import collect_one
+from kfix.fleet.collect.cluster import collect_one
+from kfix.fleet.collect.run import Collection
 from kfix.fleet.store.places import place_of, run_place
 from kfix.fleet.store.runs import runs
 from kfix.fleet.store.staging import RunWriter

@@ -13,7 +13,7 @@ import pytest
 from kfix.core.errors import UsageError
 from kfix.fleet.audit.reading import find_audit
 from kfix.fleet.cli.audit_outputs import Outputs
-from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.engines.embedded import EmbeddedEngine
 from kfix.fleet.store import deliveries
 from kfix.fleet.store.places import place_of
 from kfix.front.terminal import guarded, run_on

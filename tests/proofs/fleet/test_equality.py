@@ -14,13 +14,12 @@ from kfix.core.derive.casefile import CaseFile, open_case
 from kfix.core.derive.partition_facts import derive
 from kfix.core.derive.partitions import LazyRows
 from kfix.core.derive.predicate import parse
-from kfix.fleet.engines import judge_stored
-from kfix.fleet.judging.case import open_stored
-from kfix.fleet.shapes import SyntheticCluster
+from kfix.fleet.demo.shapes import SyntheticCluster
+from kfix.fleet.demo.synthetic import write_fleet
+from kfix.fleet.judging.case import judge_stored, open_stored
 from kfix.fleet.store.mappings import Raw
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.staging import RunWriter
-from kfix.fleet.synthetic import write_fleet
 from kfix_diagnostics import ALL
 from kfix_diagnostics.catalogue import matcher, predicate_of, predicates
 from kfix_diagnostics.engine import diagnose

@@ -11,12 +11,12 @@ from deltalake import DeltaTable
 from kfix.core.errors import UsageError
 from kfix.core.snapshot.snapshot import Mode
 from kfix.fleet.audit.reading import find_audit, history
-from kfix.fleet.audit.tables import tables
-from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.demo.synthetic import snapshot_of
+from kfix.fleet.engines.embedded import EmbeddedEngine
+from kfix.fleet.questions.tables import tables
 from kfix.fleet.store.delta import StoreTable
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.tables import ALL, AUDITED
-from kfix.fleet.synthetic import snapshot_of
 from tests.unit.fleet import audit_runs
 from tests.unit.fleet.audit_runs import AT, again, cluster, day_of, reported, statuses
 from tests.unit.fleet.audit_runs import audited_without_scenarios as audited

@@ -10,11 +10,11 @@ import pytest
 from deltalake import DeltaTable
 from typer.testing import CliRunner
 
-from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.audit.reading import LIMITS, stored_history, stored_report
+from kfix.fleet.engines.embedded import EmbeddedEngine
 from kfix.fleet.model.history import HistoryChoice, of_state
 from kfix.fleet.report.history import history_lines
 from kfix.fleet.store.places import place_of
-from kfix.fleet.wiring import LIMITS, stored_history, stored_report
 from kfix.front.lines import lines_text
 from kfix.shell.app import app
 from kfix_diagnostics.prevention.kfx611_many_partitions import PER_BROKER, PER_CLUSTER

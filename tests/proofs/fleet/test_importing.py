@@ -10,15 +10,15 @@ from typer.testing import CliRunner
 from kfix.core.errors import UsageError
 from kfix.core.inventory.model import Inventory
 from kfix.core.saved.files import save
-from kfix.fleet.audit.tables import tables
-from kfix.fleet.compacting import compact
-from kfix.fleet.embedded import EmbeddedEngine
-from kfix.fleet.importing import import_files
+from kfix.fleet.collect.importing import import_files
+from kfix.fleet.demo.synthetic import snapshot_of
+from kfix.fleet.engines.embedded import EmbeddedEngine
+from kfix.fleet.questions.tables import tables
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import newest_run, runs
 from kfix.fleet.store.staging import RunWriter
 from kfix.fleet.store.tables import ALL
-from kfix.fleet.synthetic import snapshot_of
+from kfix.fleet.upkeep import compact
 from kfix.shell.app import app
 from tests.each import for_each
 from tests.unit.fleet.audit_runs import AT, again, audited, cluster, day_of, entry, reported

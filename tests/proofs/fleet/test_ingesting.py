@@ -13,14 +13,14 @@ from kfix.core.inventory.model import Inventory
 from kfix.core.recorder.folder import segments
 from kfix.core.recorder.frames import RecordKind, heads
 from kfix.core.recorder.ring import Recorder, RingBounds
-from kfix.fleet import ingesting
-from kfix.fleet.audit.tables import tables
-from kfix.fleet.embedded import EmbeddedEngine
-from kfix.fleet.ingesting import ingest_rings
+from kfix.fleet.audit.reading import stored_history
+from kfix.fleet.collect import ingesting
+from kfix.fleet.collect.ingesting import ingest_rings
+from kfix.fleet.demo.synthetic import snapshot_of
+from kfix.fleet.engines.embedded import EmbeddedEngine
 from kfix.fleet.model.history import HistoryChoice
+from kfix.fleet.questions.tables import tables
 from kfix.fleet.store.places import place_of
-from kfix.fleet.synthetic import snapshot_of
-from kfix.fleet.wiring import stored_history
 from kfix.shell.app import app
 from tests.unit.fleet.audit_runs import AT, audited, cluster
 

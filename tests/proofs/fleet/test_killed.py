@@ -14,14 +14,14 @@ from typer.testing import CliRunner
 
 from kfix.core.errors import UsageError
 from kfix.fleet.audit.reading import find_audit
-from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.demo.synthetic import write_fleet
+from kfix.fleet.engines.embedded import EmbeddedEngine
 from kfix.fleet.store.audits import audits
 from kfix.fleet.store.delta import StoreTable
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import newest_run, runs
 from kfix.fleet.store.staging import RunWriter
 from kfix.fleet.store.tables import ALL, AUDITED, COLLECTED, RUNS
-from kfix.fleet.synthetic import write_fleet
 from kfix.shell.app import app
 from tests.places import ROOT
 from tests.proofs.fleet.killed import DAY, KILLED

@@ -11,15 +11,15 @@ import pytest
 
 from kfix.core.errors import HeldError
 from kfix.fleet.audit.reading import find_audit, history
-from kfix.fleet.audit.tables import tables
-from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.demo.synthetic import snapshot_of
+from kfix.fleet.engines.embedded import EmbeddedEngine
+from kfix.fleet.questions.tables import tables
 from kfix.fleet.store.delta import StoreTable
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import newest_run
 from kfix.fleet.store.staging import RunWriter
+from kfix.fleet.store.storelock import locked
 from kfix.fleet.store.tables import AUDITS, CLUSTERS, FINDINGS
-from kfix.fleet.synthetic import snapshot_of
-from kfix.fleet.wiring import locked
 from tests.unit.fleet.audit_runs import AT, again, cluster, day_of, reported, statuses
 from tests.unit.fleet.audit_runs import audited_without_scenarios as audited
 

@@ -9,7 +9,7 @@ import textwrap
 import pytest
 
 from kfix.core.errors import KfixError
-from kfix.fleet.pool import each
+from kfix.fleet.engines.pool import each
 from tests.unit.fleet.working import double, slow_first, sometimes, who
 from tests.waiting import seconds, wait_until
 
@@ -61,7 +61,7 @@ def test_ctrl_c_ends_all_processes_without_a_trace(tmp_path):
     script.write_text(
         textwrap.dedent("""
         import time
-        from kfix.fleet.pool import each
+        from kfix.fleet.engines.pool import each
         if __name__ == "__main__":
             try:
                 for done in each(time.sleep, {str(i): 0.2 for i in range(500)}, processes=2):

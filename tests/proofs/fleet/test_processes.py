@@ -3,12 +3,12 @@
 from datetime import date
 from pathlib import Path
 
-from kfix.fleet.engines import judge_stored
-from kfix.fleet.pool import each
+from kfix.fleet.demo.synthetic import fleet, write_fleet
+from kfix.fleet.engines.pool import each
+from kfix.fleet.judging.case import judge_stored
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import runs
 from kfix.fleet.store.staging import RunWriter
-from kfix.fleet.synthetic import fleet, write_fleet
 from tests.unit.diagnostics.clusters import base, coordinator_stuck
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from kfix.core.errors import KfixError
-from kfix.fleet.audit.tables import tables
-from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.engines.embedded import EmbeddedEngine
+from kfix.fleet.questions.tables import tables
 from kfix.fleet.store.places import place_of
 
 STORE = "examples/fleet/store"

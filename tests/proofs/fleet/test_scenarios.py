@@ -18,7 +18,7 @@ from kfix.core.snapshot.reading import ResourceKind
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.diagnose.snapshots import load_snapshot
 from kfix.fleet.audit.scenarios import WITHOUT_PAIRS, RunScenarios, row_by_rules
-from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.engines.embedded import EmbeddedEngine
 from kfix.fleet.model.scenarios import BROKER, PAIR, RACK
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.staging import RunWriter

@@ -5,7 +5,7 @@ audited. Cluster `old` is named `new` from RENAMED on. The audit of REPEATED is 
 """
 
 from kfix.core.inventory.model import Inventory
-from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.engines.embedded import EmbeddedEngine
 from tests.unit.fleet.audit_runs import again, cluster, day_of, entry
 from tests.unit.fleet.audit_runs import audited_without_scenarios as audited
 

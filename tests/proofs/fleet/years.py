@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kfix.fleet.answers import plain
+from kfix.fleet.engines.engine import plain
 from kfix.fleet.history import recording_sql
 from kfix.fleet.history.changes import IDENTITY, STATES, Observed, changes
 from kfix.fleet.model.audit import FindingRow

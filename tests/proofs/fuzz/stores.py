@@ -14,7 +14,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.engines.embedded import EmbeddedEngine
 from tests.proofs.fuzz.bending import bent_bytes
 from tests.proofs.fuzz.command import CODES, RefusedByCommandError, ran
 from tests.proofs.fuzz.counting import Case

@@ -27,7 +27,7 @@ from kfix.core.snapshot.snapshot import NO_LEADER, Snapshot, TopicPartition
 from kfix.core.target import make_target
 from kfix.diagnose.snapshots import read_cluster
 from kfix.fleet.audit.scenarios import RunScenarios, row_by_rules
-from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.engines.embedded import EmbeddedEngine
 from kfix.fleet.model.scenarios import PAIR
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.staging import RunWriter

@@ -6,13 +6,13 @@ import pytest
 
 from kfix.core.inventory.model import ClusterEntry, Inventory
 from kfix.fleet.audit import running
+from kfix.fleet.audit.reading import report
 from kfix.fleet.audit.running import audit
-from kfix.fleet.shapes import SyntheticCluster
+from kfix.fleet.demo.shapes import SyntheticCluster
+from kfix.fleet.demo.synthetic import write
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import newest_run
 from kfix.fleet.store.staging import RunWriter
-from kfix.fleet.synthetic import write
-from kfix.fleet.wiring import report
 
 FIRST = date(2026, 3, 2)
 AT = datetime(2026, 3, 2, 2, 0, tzinfo=UTC).timestamp()

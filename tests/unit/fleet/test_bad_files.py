@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kfix.core.errors import KfixError, UnreachableError, UsageError
-from kfix.fleet.engines import judge_stored
+from kfix.fleet.judging.case import judge_stored
 from kfix.fleet.store import schema
 from kfix.fleet.store.footers import parquet_file
 from kfix.fleet.store.listing import listed

@@ -7,15 +7,15 @@ import pytest
 from deltalake import DeltaTable
 
 from kfix.core.errors import UsageError
-from kfix.fleet import compacting
-from kfix.fleet.compacting import Compacted, compact
-from kfix.fleet.embedded import EmbeddedEngine
-from kfix.fleet.engines import judge_stored
+from kfix.fleet import upkeep
+from kfix.fleet.engines.embedded import EmbeddedEngine
+from kfix.fleet.judging.case import judge_stored
 from kfix.fleet.store import staging as stored_runs
 from kfix.fleet.store.delta import StoreTable
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import newest_run
 from kfix.fleet.store.tables import PARTITIONS
+from kfix.fleet.upkeep import Compacted, compact
 from tests.unit.fleet.audit_runs import audited_without_scenarios as audited
 from tests.unit.fleet.audit_runs import cluster, day_of
 
@@ -67,8 +67,8 @@ def test_a_merged_night_is_left_alone(store):
 
 def test_large_files_have_an_end_and_a_cluster_may_have_several_row_groups(store, monkeypatch):
     rows, findings = rows_of(store), judged(store)
-    monkeypatch.setattr(compacting, "_MOST_ROWS", 700)  # two clusters of 300
-    monkeypatch.setattr(compacting, "ROWS", 100)
+    monkeypatch.setattr(upkeep, "_MOST_ROWS", 700)  # two clusters of 300
+    monkeypatch.setattr(upkeep, "ROWS", 100)
     assert [(c.before, c.after) for c in compact(place_of(store))] == [(5, 3), (5, 3)]
     where = newest_run(place_of(store)).stored()
     assert {len(each.groups) for each in where.values() if each.groups is not None} == {3}

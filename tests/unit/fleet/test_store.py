@@ -19,7 +19,7 @@ from kfix.core.derive.partition_facts import FACT_TYPES, derive
 from kfix.core.derive.predicate import compile_all, parse
 from kfix.core.errors import UsageError
 from kfix.core.snapshot.snapshot import TopicPartition as At
-from kfix.fleet.engines import judge_stored
+from kfix.fleet.judging.case import judge_stored
 from kfix.fleet.store import schema
 from kfix.fleet.store.columns import Columns
 from kfix.fleet.store.flat import _TOPIC, counted

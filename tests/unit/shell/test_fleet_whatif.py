@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 
 from kfix.core.inventory.model import Inventory
 from kfix.core.inventory.recorded import record_entry
-from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.demo.synthetic import write_fleet
+from kfix.fleet.engines.embedded import EmbeddedEngine
 from kfix.fleet.store.places import place_of
-from kfix.fleet.synthetic import write_fleet
 from kfix.shell.app import app
 from tests.each import for_each
 from tests.unit.fleet.audit_runs import AT, FIRST, again, cluster, entry, reported

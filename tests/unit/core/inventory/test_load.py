@@ -10,7 +10,7 @@ from kfix.core.errors import InvalidFileError, UsageError
 from kfix.core.inventory.load import load_inventory, parse_inventory
 from kfix.core.inventory.model import ClusterEntry, Criticality, Inventory
 from kfix.core.inventory.recorded import record_entry, recorded_inventory
-from kfix.fleet.chosen import chosen
+from kfix.fleet.inventory import chosen
 from tests.each import for_each
 from tests.places import ROOT
 

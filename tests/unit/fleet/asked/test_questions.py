@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from kfix.core.errors import UsageError
 from kfix.core.snapshot.snapshot import LogEnd
 from kfix.fleet.cli.audit import app
-from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.engines.embedded import EmbeddedEngine
 from kfix.fleet.questions.asking import ask
 from kfix.fleet.questions.catalogue import question, questions
 from kfix.fleet.store.places import place_of

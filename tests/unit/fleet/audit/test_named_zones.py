@@ -10,12 +10,12 @@ import pytest
 from kfix.core.criteria import CRITERIA, Criteria
 from kfix.core.inventory.model import ClusterEntry, Inventory
 from kfix.fleet.audit.judging import judged
+from kfix.fleet.audit.reading import report
 from kfix.fleet.audit.running import audit
-from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.engines.embedded import EmbeddedEngine
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import newest_run
 from kfix.fleet.store.staging import RunWriter
-from kfix.fleet.wiring import report
 from tests.unit.diagnostics.cut_clusters import zone_isolated
 
 DAY = date(2026, 3, 1)

@@ -8,11 +8,11 @@ import pytest
 from kfix.core.criteria import Expected
 from kfix.core.errors import UsageError
 from kfix.core.inventory.model import Criticality, Inventory, MaintenanceWindow, Mute
-from kfix.fleet.audit.tables import tables
-from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.demo.synthetic import write_fleet
+from kfix.fleet.engines.embedded import EmbeddedEngine
 from kfix.fleet.model.audit import OPEN
+from kfix.fleet.questions.tables import tables
 from kfix.fleet.store.places import place_of
-from kfix.fleet.synthetic import write_fleet
 from tests.unit.fleet.audit_runs import AT, FIRST, cluster, entry, reported
 from tests.unit.fleet.audit_runs import audited_without_scenarios as audited
 

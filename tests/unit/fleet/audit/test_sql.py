@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from kfix.fleet.audit.sql import OFFENDERS, TREND
-from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.engines.embedded import EmbeddedEngine
 from tests.each import for_each
 
 

@@ -1,6 +1,6 @@
 """An audit judges latent risks, and so reports what it does not know of them."""
 
-from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.engines.embedded import EmbeddedEngine
 from tests.unit.diagnostics.clusters import offsets_uncompacted
 from tests.unit.fleet.audit_runs import audited, reported
 

@@ -10,14 +10,14 @@ from deltalake import DeltaTable
 from kfix.core.snapshot.quorum import EligibleLeaders, QuorumView
 from kfix.core.snapshot.snapshot import Mode
 from kfix.fleet.audit import judged
-from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.collect.ingesting import observed
+from kfix.fleet.demo.synthetic import snapshot_of
+from kfix.fleet.engines.embedded import EmbeddedEngine
 from kfix.fleet.history.changes import changes
-from kfix.fleet.ingesting import observed
-from kfix.fleet.pruning import delete_old, find_old
 from kfix.fleet.store.delta import StoreTable
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.tables import PARTITIONS
-from kfix.fleet.synthetic import snapshot_of
+from kfix.fleet.upkeep import delete_old, find_old
 from tests.unit.fleet.audit_runs import audited, cluster, day_of
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from kfix.core.errors import UsageError
-from kfix.fleet.audit.tables import tables
-from kfix.fleet.embedded import EmbeddedEngine
-from kfix.fleet.pruning import Old, _beyond, days_of, delete_old, find_old
+from kfix.fleet.demo.synthetic import write
+from kfix.fleet.engines.embedded import EmbeddedEngine
+from kfix.fleet.questions.tables import tables
 from kfix.fleet.store.audits import audits
 from kfix.fleet.store.delta import StoreTable
 from kfix.fleet.store.history_tables import PARTITION_CHANGES
@@ -17,7 +17,7 @@ from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import runs
 from kfix.fleet.store.staging import RunWriter
 from kfix.fleet.store.tables import ALL
-from kfix.fleet.synthetic import write
+from kfix.fleet.upkeep import Old, _beyond, days_of, delete_old, find_old
 from tests.each import for_each
 from tests.unit.fleet.audit_runs import audited_without_scenarios as audited
 from tests.unit.fleet.audit_runs import cluster, day_of

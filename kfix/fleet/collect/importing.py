@@ -20,13 +20,12 @@ from kfix.core.inventory.recorded import record_entry
 from kfix.core.saved import files
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.core.wording import some
-from kfix.fleet.collected import store_snapshot
-from kfix.fleet.manifest import snapshot_facts
+from kfix.fleet.collect.cluster import snapshot_facts, store_snapshot
 from kfix.fleet.store.audits import audits
 from kfix.fleet.store.places import StoreLocation, place_of
 from kfix.fleet.store.runs import Run, is_complete, read_run
 from kfix.fleet.store.staging import RunWriter
-from kfix.fleet.wiring import locked
+from kfix.fleet.store.storelock import locked
 
 #: A snapshot belongs to a run if it was taken at most this many seconds before or after it (KFX705).
 _NEAR: Final = 6 * 3600.0

@@ -15,11 +15,10 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from kfix.core.errors import KfixError, UnreachableError, UsageError
-from kfix.fleet.answers import plain
-from kfix.fleet.engine import StoredRows, View
-from kfix.fleet.pool import Done, each
+from kfix.fleet.engines.engine import View, plain
+from kfix.fleet.engines.pool import Done, each
 from kfix.fleet.store.footers import read_table
-from kfix.fleet.store.places import place_of
+from kfix.fleet.store.stored import StoredRows
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -140,15 +139,14 @@ def _dataset(given: StoredRows) -> Any:
     """Opens files with pyarrow, as the store does: DuckDB verifies no checksum of a page, and would need an extension
     from the network and its own keys for a URL. Columns that are newer than a file are null.
     """
-    folder = place_of(given.folder)
-    files = [folder / file.path for file in given.files]
-    if folder.local and (gone := [file for file in files if not Path(file.path).is_file()]):
+    files = [file.place for file in given.files]
+    if given.folder.local and (gone := [place for place in files if not Path(place.path).is_file()]):
         raise UsageError(f"{gone[0]}: does not exist, or is no file")
     return ds.FileSystemDataset.from_paths(
-        [file.path for file in files],
+        [place.path for place in files],
         schema=given.schema,
         format=ds.ParquetFileFormat(page_checksum_verification=True),
-        filesystem=folder.system,
+        filesystem=given.folder.system,
         partitions=[
             (ds.field("day") == pa.scalar(file.day)) & (ds.field("run") == pa.scalar(file.run)) for file in given.files
         ],
@@ -171,11 +169,10 @@ def _damaged(tables: Mapping[str, Any], error: Exception) -> str:
         return ""
     for given in tables.values():
         for file in given.files if isinstance(given, StoredRows) else ():
-            place = place_of(given.folder) / file.path
             try:
-                read_table(place)
+                read_table(file.place)
             except (pa.ArrowException, OSError) as why:
-                return f"{place}: is damaged: {_line(why)}"
+                return f"{file.place}: is damaged: {_line(why)}"
     return ""
 
 

@@ -1,15 +1,18 @@
-"""Reads one cluster and writes it into a run. Light to import: workers and Spark tasks need nothing else."""
+"""Reads one cluster and writes it into a run."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from kfix.core.errors import StoreError, UnreachableError, UsageError
 from kfix.core.inventory.model import ClusterEntry
 from kfix.core.snapshot.snapshot import Snapshot
-from kfix.fleet.store.places import StoreLocation
+from kfix.diagnose.snapshots import read_entry
+from kfix.fleet.store.places import StoreLocation, place_of
 from kfix.fleet.store.staging import read_document, write_snapshot
 
 #: Reads the cluster of an entry; raises KfixError if it cannot.
@@ -40,6 +43,15 @@ def collect_and_store(entry: ClusterEntry, take: TakeSnapshot, run: StoreLocatio
     Raises KfixError if the cluster cannot be read, StoreError if the store cannot be written.
     """
     return store_snapshot(entry, take(entry), run)
+
+
+def collect_one(entry: ClusterEntry, run: str, *, remember: bool = False) -> CollectedCluster:
+    """Reads one cluster into the run at this path or URL; Spark's tasks call this.
+
+    Unless `remember` is set, nothing is noted in the state folder: a worker's home is not the operator's. Raises as
+    `collect_and_store`.
+    """
+    return collect_and_store(entry, partial(read_entry, remember=remember), place_of(run))
 
 
 def store_snapshot(entry: ClusterEntry, snapshot: Snapshot, run: StoreLocation) -> CollectedCluster:
@@ -75,3 +87,14 @@ def stored_earlier(run: StoreLocation, cluster: str) -> CollectedCluster:
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(f"{run}: {cluster}: is damaged: {type(error).__name__} at {error}") from None
+
+
+def snapshot_facts(one: CollectedCluster) -> Mapping[str, Any]:
+    """Returns what a manifest notes of a collected cluster."""
+    return {
+        "taken_at": one.taken_at,
+        "seconds": one.seconds,
+        "storing": one.storing,
+        "brokers": one.brokers,
+        "silent": list(one.silent),
+    }

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import date
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 
-from kfix.fleet.engine import RunFile, StoredRows
 from kfix.fleet.store.delta import NewFile, StoreTable, TableFile
 from kfix.fleet.store.places import StoreLocation, place_of
 from kfix.fleet.store.renames import Rename
@@ -20,23 +20,39 @@ _RENAMES: Final = pa.schema(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class StoredRows:
+    """Rows of a table of the store: its columns (a pyarrow schema with `day` and `run`), its folder, and some files.
+
+    Clusters have their names after `renames`, a pyarrow table: `was`, `name`, and the days `until` and `after`, between
+    which rows have the old name. None: as they are stored.
+    """
+
+    schema: Any
+    folder: StoreLocation
+    files: tuple[TableFile, ...]
+    renames: Any = None
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files)
+
+
 def stored_rows(
     root: StoreLocation, spec: TableSpec, files: Iterable[TableFile], renames: Sequence[Rename] = ()
 ) -> StoredRows:
     """Returns the rows of these files as the input of a statement. Clusters have their names after `renames`."""
-    place = StoreTable(root, spec).place
-    start = len(place.path.rstrip("/")) + 1
-    found = (RunFile(file.place.path[start:], file.day, file.run, file.rows, file.clusters) for file in files)
     names = None
     if renames and "cluster" in spec.schema.names:
         rows = [(r.was, r.name, r.until, r.after or date.min) for r in renames]
         columns = zip(*rows, strict=True)
         names = pa.table([pa.array(c, f.type) for c, f in zip(columns, _RENAMES, strict=True)], schema=_RENAMES)
-    return StoredRows(spec.schema, str(place), tuple(found), names)
+    return StoredRows(spec.schema, StoreTable(root, spec).place, tuple(files), names)
 
 
 def written_rows(table: RunTable, files: Iterable[NewFile]) -> StoredRows:
     """Returns the same for files that were written for a run and are not committed."""
-    folder = f"day={table.day.isoformat()}/run={table.run}"
-    found = (RunFile(f"{folder}/{f.name}", table.day, table.run, f.rows, f.clusters) for f in files)
-    return StoredRows(table.spec.schema, str(StoreTable(place_of(table.root), table.spec).place), tuple(found))
+    of = StoreTable(place_of(table.root), table.spec)
+    folder = of.folder(table.day, table.run)
+    found = (TableFile(folder / f.name, table.day, table.run, f.rows, f.size, f.clusters) for f in files)
+    return StoredRows(table.spec.schema, of.place, tuple(found))

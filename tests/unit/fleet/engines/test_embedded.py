@@ -11,10 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from kfix.core.errors import KfixError, UnreachableError, UsageError
-from kfix.fleet import engines as wiring
-from kfix.fleet.answers import plain
-from kfix.fleet.embedded import EmbeddedEngine
-from kfix.fleet.engine import RunFile, StoredRows, View
+from kfix.fleet.engines import opening as wiring
+from kfix.fleet.engines.embedded import EmbeddedEngine
+from kfix.fleet.engines.engine import View, plain
+from kfix.fleet.store.delta import TableFile
+from kfix.fleet.store.places import place_of
+from kfix.fleet.store.stored import StoredRows
 from tests.each import for_each
 from tests.unit.fleet.working import double
 from tests.waiting import seconds
@@ -70,8 +72,7 @@ def test_files_are_a_table_with_their_nights(tmp_path, folder):
         },
     )
     assert stored.rows == 4
-    for place in (stored.folder, Path(stored.folder).as_uri()):
-        given = replace(stored, folder=place)
+    for given in (stored, by_url(stored)):
         rows = ask("SELECT a, b, day, run FROM f ORDER BY a", f=given).to_pylist()
         assert [(r["a"], r["b"]) for r in rows] == [(1, None), (2, None), (3, None), (4, "new")]
         assert [(r["day"], r["run"]) for r in rows] == [(date(2026, 3, 1), "r")] * 3 + [(date(2026, 3, 2), "1")]
@@ -95,8 +96,16 @@ def written(folder, tables):
         path = folder / f"day=2026-03-{day}" / f"run={run}" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(rows, path)
-        files.append(RunFile(str(path.relative_to(folder)), date(2026, 3, int(day)), run, rows.num_rows))
-    return StoredRows(SCHEMA, str(folder), tuple(files))
+        files.append(TableFile(place_of(path), date(2026, 3, int(day)), run, rows.num_rows, path.stat().st_size, None))
+    return StoredRows(SCHEMA, place_of(folder), tuple(files))
+
+
+def by_url(stored):
+    """The same rows in a store that a URL names."""
+    place, start = place_of(Path(stored.folder.path).as_uri()), len(stored.folder.path) + 1
+    return replace(
+        stored, folder=place, files=tuple(replace(f, place=place / f.place.path[start:]) for f in stored.files)
+    )
 
 
 @for_each(
@@ -142,16 +151,16 @@ def test_describe_and_show_are_answered():
 
 
 def test_rows_that_are_none(tmp_path):
-    nothing = ask("SELECT * FROM t", t=StoredRows(SCHEMA, str(tmp_path / "nowhere"), ()))
+    nothing = ask("SELECT * FROM t", t=StoredRows(SCHEMA, place_of(tmp_path / "nowhere"), ()))
     assert (nothing.num_rows, nothing.schema.names) == (0, SCHEMA.names)
     (tmp_path / "bad.parquet").write_text("nope")
     for folder, name, said in (
         (str(tmp_path), "gone.parquet", "gone.parquet: does not exist"),
         (str(tmp_path), "bad.parquet", "bad.parquet"),
         (tmp_path.as_uri(), "bad.parquet", "bad.parquet"),
-        ("nope://x", "y.parquet", "nope://x"),
     ):
-        given = StoredRows(SCHEMA, folder, (RunFile(name, date(2026, 3, 1), "r", 1),))
+        place = place_of(folder)
+        given = StoredRows(SCHEMA, place, (TableFile(place / name, date(2026, 3, 1), "r", 1, 4, None),))
         with pytest.raises(KfixError, match=said) as shown:
             ask("SELECT * FROM t", t=given)
         assert isinstance(shown.value, UsageError | UnreachableError)
@@ -167,7 +176,7 @@ def test_nothing_is_left_behind(tmp_path, monkeypatch):
 
 def test_the_embedded_engine_loads_no_spark():
     script = (
-        "import sys\nfrom kfix.fleet import engines as wiring\n"
+        "import sys\nfrom kfix.fleet.engines import opening as wiring\n"
         "with wiring.engine(processes=1) as e: assert e.query('SELECT 1 n', {}).num_rows == 1\n"
         "assert not {'pyspark', 'py4j', 'kfix_spark'} & sys.modules.keys()"
     )

@@ -21,11 +21,11 @@ from kfix.core.errors import UsageError
 from kfix.core.inventory.model import Inventory
 from kfix.core.recorder.reading import Recording
 from kfix.core.snapshot.snapshot import Snapshot
-from kfix.fleet.embedded import EmbeddedEngine
+from kfix.fleet.collect.importing import name_of, named_path, names_by_id
+from kfix.fleet.engines.embedded import EmbeddedEngine
 from kfix.fleet.history.changes import IDENTITY, STATES, Eligible, Observed, changes
 from kfix.fleet.history.reading_sql import PARTITION_HISTORY
 from kfix.fleet.history.recording import last_reading
-from kfix.fleet.importing import name_of, named_path, names_by_id
 from kfix.fleet.store.audits import audits
 from kfix.fleet.store.delta import NewFile, StoreTable, TableFile
 from kfix.fleet.store.footers import read_table
@@ -34,9 +34,9 @@ from kfix.fleet.store.places import StoreLocation, place_of, readable_errors
 from kfix.fleet.store.rows import states_of_partitions
 from kfix.fleet.store.schema import PARTITIONS
 from kfix.fleet.store.staging import RunTable
+from kfix.fleet.store.stored import stored_rows
+from kfix.fleet.store.storelock import locked
 from kfix.fleet.store.tables import TOPICS
-from kfix.fleet.stored import stored_rows
-from kfix.fleet.wiring import locked
 
 #: The files of a day and cluster that are merged into one.
 _SMALL_FILES: Final = 16

@@ -19,8 +19,8 @@ from enum import Enum
 from kfix.core.cyclic import without_collector
 from kfix.core.errors import KfixError, StoreError
 from kfix.core.inventory.model import ClusterEntry
-from kfix.fleet.collected import CollectedCluster, TakeSnapshot, store_snapshot
-from kfix.fleet.pool import Done
+from kfix.fleet.collect.cluster import CollectedCluster, TakeSnapshot, store_snapshot
+from kfix.fleet.engines.pool import Done
 from kfix.fleet.store.places import StoreLocation
 
 #: The grace period as a share of the deadline, and its minimum in seconds: Python works on after the last answer.

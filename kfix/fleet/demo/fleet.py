@@ -12,12 +12,18 @@ from typing import Final
 from kfix.core.errors import UsageError
 from kfix.core.inventory.model import ClusterEntry, Criticality, Inventory, MaintenanceWindow, Mute
 from kfix.core.inventory.recorded import record_entry, record_mute
-from kfix.fleet.shapes import SyntheticCluster
+from kfix.fleet.audit.reading import report
+from kfix.fleet.audit.running import audit
+from kfix.fleet.collect.run import Progress
+from kfix.fleet.demo.shapes import SyntheticCluster
+from kfix.fleet.demo.synthetic import write_fleet
+from kfix.fleet.engines.opening import engine
+from kfix.fleet.model.audit import AuditReport
 from kfix.fleet.store.delta import StoreTable
-from kfix.fleet.store.places import StoreLocation
+from kfix.fleet.store.places import StoreLocation, place_of
 from kfix.fleet.store.runs import Run
+from kfix.fleet.store.storelock import locked
 from kfix.fleet.store.tables import AUDITS, RUNS
-from kfix.fleet.synthetic import write_fleet
 
 RUN: Final = "demo"
 _HOUR: Final = time(2, 0, tzinfo=UTC)
@@ -168,3 +174,19 @@ def write_run(root: StoreLocation, fleet: DemoFleet, made: SyntheticRun, process
         at=made.at,
         more=more,
     )
+
+
+def make_demo(place: str, fleet: DemoFleet, processes: int | None, progress: Progress) -> AuditReport:
+    """Fills an empty store day by day, audits every day, and returns the last report.
+
+    Raises UsageError if the store already has runs.
+    """
+    root = place_of(place)
+    with locked(place, creates=True), engine(processes=processes) as used:
+        empty_store(root)
+        with progress(fleet.days) as hear:
+            for each in fleet.runs():
+                run = write_run(root, fleet, each, processes)
+                made = audit(root, run, fleet.inventory, used)
+                hear(each.day.isoformat(), "")
+        return report(root, made, used)

@@ -32,8 +32,8 @@ from kfix.core.snapshot.snapshot import (
     TopicPartition,
     ZooKeeperView,
 )
-from kfix.fleet.pool import each
-from kfix.fleet.shapes import PLAIN, PartitionShape, SyntheticCluster
+from kfix.fleet.demo.shapes import PLAIN, PartitionShape, SyntheticCluster
+from kfix.fleet.engines.pool import each
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.rows import stored
 from kfix.fleet.store.runs import Run

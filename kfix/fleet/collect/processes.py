@@ -16,9 +16,9 @@ from typing import Any
 
 from kfix.core.errors import StoreError
 from kfix.core.inventory.model import ClusterEntry
-from kfix.fleet.collected import CollectedCluster, TakeSnapshot
-from kfix.fleet.collecting import collect_each
-from kfix.fleet.pool import Done
+from kfix.fleet.collect.cluster import CollectedCluster, TakeSnapshot
+from kfix.fleet.collect.threads import collect_each
+from kfix.fleet.engines.pool import Done
 from kfix.fleet.store.places import StoreLocation, place_of
 
 #: The least clusters per process: starting a process takes as long as reading several clusters.

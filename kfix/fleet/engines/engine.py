@@ -4,42 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
-from kfix.fleet.pool import Done
+import pyarrow as pa
+
+from kfix.fleet.engines.pool import Done
 
 A = TypeVar("A")
 R = TypeVar("R")
-
-
-@dataclass(frozen=True, slots=True)
-class RunFile:
-    """A file of one run; `path` is relative to the table's folder, `clusters` are its first and last, if known."""
-
-    path: str
-    day: date
-    run: str
-    rows: int
-    clusters: tuple[str, str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class StoredRows:
-    """Rows of a table of the store: its columns (a pyarrow schema with `day` and `run`), its folder, and some files.
-
-    Clusters have their names after `renames`, a pyarrow table: `was`, `name`, and the days `until` and `after`, between
-    which rows have the old name. None: as they are stored.
-    """
-
-    schema: Any
-    folder: str
-    files: tuple[RunFile, ...]
-    renames: Any = None
-
-    @property
-    def rows(self) -> int:
-        return sum(file.rows for file in self.files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +61,45 @@ class Engine(Protocol):
         has no catalog, or if another table has the name.
         """
         ...
+
+
+_UTC: Final = pa.timestamp("us", "UTC")
+
+
+def plain(table: Any) -> Any:
+    """Returns the same rows with integers as int64 (decimal if too large), other numbers as float64, times in UTC."""
+    columns = [_plain(table.column(i).combine_chunks()) for i in range(table.num_columns)]
+    fields = [pa.field(name, column.type) for name, column in zip(table.column_names, columns, strict=True)]
+    return pa.Table.from_arrays([pa.chunked_array([c]) for c in columns], schema=pa.schema(fields))
+
+
+def _plain(column: Any) -> Any:
+    wanted = _type(column.type)
+    if column.type == wanted:
+        return column
+    try:
+        return column.cast(wanted)
+    except pa.ArrowInvalid:
+        # 2^63 or more.
+        return column.cast(pa.decimal128(38, 0)) if wanted == pa.int64() else column
+
+
+def _type(given: Any) -> Any:  # noqa: PLR0911 - one line a kind
+    kinds = pa.types
+    if kinds.is_integer(given) or kinds.is_null(given):
+        return pa.int64()
+    if kinds.is_decimal(given):
+        return pa.int64() if given.scale == 0 else pa.float64()
+    if kinds.is_floating(given):
+        return pa.float64()
+    if kinds.is_large_string(given) or kinds.is_string_view(given) or kinds.is_dictionary(given):
+        return pa.string()
+    if kinds.is_timestamp(given):
+        return _UTC
+    if kinds.is_list(given) or kinds.is_large_list(given):
+        return pa.list_(_type(given.value_type))
+    if kinds.is_struct(given):
+        return pa.struct([pa.field(f.name, _type(f.type)) for f in given])
+    if kinds.is_map(given):
+        return pa.map_(_type(given.key_type), _type(given.item_type))
+    return given

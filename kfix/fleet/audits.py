@@ -1,4 +1,4 @@
-"""One audit run as one call: collect a run or take a stored one, judge it, compare, store and report it."""
+"""The calls behind `kfix audit`: collect a run or take a stored one, judge and report it, and ask the store."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import Any, Protocol
 from kfix.core.inventory.load import Loaded
 from kfix.core.inventory.model import Inventory
 from kfix.core.inventory.recorded import recorded_inventory
-from kfix.fleet.audit.pending import pending_runs
+from kfix.fleet.audit.past import pending_runs
+from kfix.fleet.audit.reading import report, stored_history, stored_report
 from kfix.fleet.audit.running import audit
-from kfix.fleet.audit.tables import created_tables, named_in, tables
-from kfix.fleet.collect import collected
-from kfix.fleet.collection import already_complete
-from kfix.fleet.engine import Engine
-from kfix.fleet.engines import audit_engine, engine
+from kfix.fleet.collect.run import already_complete, collected
+from kfix.fleet.engines.engine import Engine
+from kfix.fleet.engines.opening import engine
 from kfix.fleet.model.audit import AuditReport
 from kfix.fleet.model.history import AuditHistory, HistoryChoice
 from kfix.fleet.questions.asking import FleetAnswer, ask, shown
 from kfix.fleet.questions.catalogue import question, questions
+from kfix.fleet.questions.tables import created_tables, named_in, tables
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import Run, newest_run
-from kfix.fleet.wiring import locked, report, stored_history, stored_report
+from kfix.fleet.store.storelock import locked
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def run_audit(
     another audit of this store is running.
     """
     root = place_of(place)
-    chosen = audit_engine(on.spark, on.processes, on.settings, sql_on_spark=on.sql_on_spark)
+    chosen = engine(on.spark, on.processes, on.settings, small_sql_here=not on.sql_on_spark)
     with locked(place, creates=options.collect != "no"), chosen as used:
         registered: Mapping[str, str] = {}
         if on.catalog:

@@ -8,15 +8,15 @@ from datetime import date, timedelta
 from typing import Any, Final
 
 from kfix.core.errors import UsageError
-from kfix.fleet.engine import View
+from kfix.fleet.engines.engine import View
 from kfix.fleet.history.reading_sql import PARTITION_HISTORY
 from kfix.fleet.store.audits import audits
 from kfix.fleet.store.delta import StoreTable, TableFile
 from kfix.fleet.store.history_tables import PARTITION_CHANGES
 from kfix.fleet.store.places import StoreLocation
 from kfix.fleet.store.runs import read_row
+from kfix.fleet.store.stored import stored_rows
 from kfix.fleet.store.tables import ALL, AUDITED, AUDITS, RUNS
-from kfix.fleet.stored import stored_rows
 
 #: The views, each with the table that it shows.
 VIEWS: Final = {"partition_history": (PARTITION_CHANGES.name, View(PARTITION_HISTORY))}

@@ -7,12 +7,12 @@ import pytest
 
 from kfix.core.criteria import Criteria
 from kfix.core.errors import UsageError
-from kfix.fleet.engines import judge_stored
-from kfix.fleet.shapes import NOW, SICKNESSES, SyntheticCluster
+from kfix.fleet.demo.shapes import NOW, SICKNESSES, SyntheticCluster
+from kfix.fleet.demo.synthetic import fleet, snapshot_of, stored_of, write_fleet
+from kfix.fleet.judging.case import judge_stored
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.rows import stored
 from kfix.fleet.store.runs import runs
-from kfix.fleet.synthetic import fleet, snapshot_of, stored_of, write_fleet
 from kfix_diagnostics.engine import diagnose
 
 SAMPLES = [

@@ -1,0 +1,1 @@
+"""Fills the store: reads clusters, snapshot files, and what `kfix watch` recorded."""

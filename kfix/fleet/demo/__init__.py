@@ -1,0 +1,1 @@
+"""Synthetic clusters, and a demo fleet of them."""
