@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import re
-import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import chain
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from kfix.core.errors import UsageError
 from kfix.fleet.engines.embedded import EmbeddedEngine
@@ -21,19 +20,17 @@ from kfix.fleet.engines.engine import View
 from kfix.fleet.history.reading_sql import LAST_STATES
 from kfix.fleet.store.delta import NewFile, StoreTable, TableFile
 from kfix.fleet.store.fact_tables import LARGE
-from kfix.fleet.store.footers import WRITTEN, read_table
+from kfix.fleet.store.footers import read_table
 from kfix.fleet.store.history_tables import PARTITION_CHANGES
 from kfix.fleet.store.listing import Listed, listed
 from kfix.fleet.store.places import (
     STAGING,
-    TABLE,
     StoreLocation,
     place_of,
     readable_errors,
     run_folders,
     run_place,
     size_of,
-    writing,
 )
 from kfix.fleet.store.spec import TableSpec
 from kfix.fleet.store.staging import ROWS, RunTable, remove_staged
@@ -169,7 +166,8 @@ def compact(root: StoreLocation) -> Iterator[Compacted]:
             files = sorted(runs.get((day, run), ()), key=lambda f: f.clusters or ("", ""))
             parts = list(_parts(files))
             if len(parts) < len(files):
-                table.replace(day, run, [_merged(table, table.folder(day, run), part) for part in parts])
+                write = RunTable.at(root, table.spec, day, run)
+                table.replace(day, run, [new for part in parts for new in write(_row_groups(table.spec, part))])
                 before, after = before + len(files), after + len(parts)
         if before:
             yield Compacted(day, run, before, after)
@@ -193,19 +191,12 @@ def _parts(files: Sequence[TableFile]) -> Iterator[list[TableFile]]:
         yield part
 
 
-def _merged(table: StoreTable, folder: StoreLocation, files: Sequence[TableFile]) -> NewFile:
-    """Writes one file with the row groups of all, a cluster at a time."""
-    place = folder / f"{table.spec.name}-{secrets.token_hex(4)}{TABLE}"
-    schema = table.spec.file_schema
-    with writing(place) as out, pq.ParquetWriter(out, schema, **WRITTEN) as to:
-        for file in files:
-            with readable_errors(file.place):
-                to.write_table(read_table(file.place, schema=schema), row_group_size=ROWS)
-    size = place.system.get_file_info(place.path).size
-    ends = [name for file in files if file.clusters is not None for name in file.clusters]
-    return NewFile(
-        place.path.rpartition("/")[2], size, sum(f.rows for f in files), (min(ends), max(ends)) if ends else None
-    )
+def _row_groups(spec: TableSpec, files: Iterable[TableFile]) -> Iterator[Any]:
+    """Yields the rows of all files, a cluster at a time."""
+    for file in files:
+        with readable_errors(file.place):
+            rows = read_table(file.place, schema=spec.file_schema)
+        yield from rows.combine_chunks().to_batches(max_chunksize=ROWS)
 
 
 def prune_store(place: str, today: date, keep: str, keep_audits: str | None, *, delete: bool) -> tuple[Old, ...]:

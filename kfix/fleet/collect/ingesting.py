@@ -27,17 +27,19 @@ from kfix.fleet.history.changes import IDENTITY, STATES, Eligible, Observed, cha
 from kfix.fleet.history.reading_sql import PARTITION_HISTORY
 from kfix.fleet.history.recording import last_reading
 from kfix.fleet.store.audits import audits
-from kfix.fleet.store.delta import NewFile, StoreTable, TableFile
+from kfix.fleet.store.delta import StoreTable, TableFile
 from kfix.fleet.store.footers import read_table
 from kfix.fleet.store.history_tables import BY_WATCH, FIRST, PARTITION_CHANGES
 from kfix.fleet.store.places import StoreLocation, place_of, readable_errors
 from kfix.fleet.store.rows import states_of_partitions
 from kfix.fleet.store.schema import PARTITIONS
+from kfix.fleet.store.spec import rows_table
 from kfix.fleet.store.staging import RunTable
 from kfix.fleet.store.stored import stored_rows
 from kfix.fleet.store.storelock import locked
 from kfix.fleet.store.tables import TOPICS
 
+_TOPICS: Final = pa.schema([TOPICS.file_schema.field(name).remove_metadata() for name in IDENTITY])
 #: The files of a day and cluster that are merged into one.
 _SMALL_FILES: Final = 16
 #: What tells a recorded change from all others. Its time does not: it is moved if the clock of the host is set later.
@@ -141,8 +143,7 @@ class _Ring:
         if len(files) >= _SMALL_FILES:
             rows, files = pa.concat_tables([*map(_read, files), rows]), []
         new = RunTable.at(self._root, PARTITION_CHANGES, day, self._run)(iter(rows.to_batches()))
-        kept = (NewFile(f.place.path.rpartition("/")[2], f.size, f.rows, f.clusters) for f in files)
-        self._table.replace(day, self._run, [*kept, *new])
+        self._table.replace(day, self._run, [*files, *new])
 
 
 def _keys(rows: Any) -> Iterator[tuple[Any, ...]]:
@@ -159,10 +160,7 @@ def observed(snapshot: Snapshot, at_ms: int) -> Observed:
     states = states_of_partitions(snapshot).select([*STATES])
     created = {} if snapshot.zookeeper is None else snapshot.zookeeper.topics_created
     names = pc.unique(states["topic"]).to_pylist()
-    columns = (names, [created.get(n) for n in names], [snapshot.topic_ids.get(n) for n in names])
-    topics = pa.table(
-        [pa.array(c, TOPICS.file_schema.field(n).type) for n, c in zip(IDENTITY, columns, strict=True)], [*IDENTITY]
-    )
+    topics = rows_table(_TOPICS, ((name, created.get(name), snapshot.topic_ids.get(name)) for name in names))
     return Observed(at_ms, states, topics, partial(_eligible, snapshot))
 
 
@@ -197,10 +195,7 @@ def _states_in(rows: Any) -> Any:
 
 def _topics_in(rows: Any) -> Any:
     ids = dict(zip(rows["topic"].to_pylist(), rows["topic_id"].to_pylist(), strict=True))
-    columns = ([*ids], [None] * len(ids), [*ids.values()])
-    return pa.table(
-        [pa.array(c, TOPICS.file_schema.field(n).type) for n, c in zip(IDENTITY, columns, strict=True)], [*IDENTITY]
-    )
+    return rows_table(_TOPICS, ((topic, None, known) for topic, known in ids.items()))
 
 
 def _text(value: str) -> str:

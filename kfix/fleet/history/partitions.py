@@ -14,8 +14,7 @@ from datetime import date
 from functools import partial
 from typing import Any
 
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
+import pyarrow.dataset as ds
 
 from kfix.core.errors import KfixError
 from kfix.core.saved.files import decode
@@ -23,6 +22,7 @@ from kfix.fleet.history.changes import IDENTITY, STATES, Eligible, Observed, cha
 from kfix.fleet.store.audits import Audit
 from kfix.fleet.store.columns import Columns
 from kfix.fleet.store.delta import NewFile, StoreTable
+from kfix.fleet.store.footers import read_table
 from kfix.fleet.store.history_tables import FIRST, SEEN
 from kfix.fleet.store.places import place_of, readable_errors
 from kfix.fleet.store.runs import Run, StoredCluster, read_run, read_stored_document
@@ -136,26 +136,12 @@ def _snapshots(run: Run) -> Mapping[str, StoredSnapshot]:
 
 
 def _topics(places: Iterable[str], cluster: str) -> Any:
-    schema = TOPICS.file_schema
-    found = schema.empty_table()
     for place in map(place_of, places):
-        with readable_errors(place), place.system.open_input_file(place.path) as opened:
-            file = pq.ParquetFile(opened, page_checksum_verification=True)
-            rows = file.read_row_groups(
-                _groups_of(file.metadata, cluster), columns=["cluster", *IDENTITY], use_threads=False
-            )
-            found = rows.filter(pc.equal(rows["cluster"], cluster))
-        if found.num_rows:
-            break
-    return found.select([*IDENTITY])
-
-
-def _groups_of(metadata: Any, cluster: str) -> list[int]:
-    """Returns the row groups that may have rows of the cluster."""
-    known = (metadata.row_group(number).column(0).statistics for number in range(metadata.num_row_groups))
-    return [
-        n for n, each in enumerate(known) if each is None or not each.has_min_max or each.min <= cluster <= each.max
-    ]
+        with readable_errors(place):
+            rows = read_table(place, columns=[*IDENTITY], filters=ds.field("cluster") == cluster, use_threads=False)
+        if rows.num_rows:
+            return rows
+    return TOPICS.file_schema.empty_table().select([*IDENTITY])
 
 
 def _eligible(stored: StoredCluster) -> Eligible:

@@ -42,10 +42,14 @@ from kfix.fleet.store.audits import Audit, is_sound, with_files
 from kfix.fleet.store.delta import StoreTable
 from kfix.fleet.store.history_tables import EPISODES, PARTITION_CHANGES, TRANSITIONS
 from kfix.fleet.store.places import StoreLocation
-from kfix.fleet.store.spec import TableSpec
+from kfix.fleet.store.spec import TableSpec, rows_table
 from kfix.fleet.store.stored import stored_rows
 from kfix.fleet.store.tables import BROKERS, CLUSTERS, RUNS, SNAPSHOTS, TOPICS
 
+_ORDERED: Final = pa.schema([("day", pa.date32()), ("run", pa.string()), ("seq", pa.int64()), ("at_s", pa.int64())])
+_CHOSEN: Final = pa.schema(
+    [("cluster", pa.string()), ("last_seq", pa.int64()), ("away", pa.bool_()), ("seconds", pa.int64())]
+)
 #: Seconds after which a cluster that no audit includes any more counts as unknown.
 _AWAY: Final = 2 * 86_400
 #: Days after the first of which something may have changed on three days.
@@ -153,14 +157,8 @@ class _Reader:
 
     def _chosen(self) -> Any:
         cards, newest = [*self._cards.values()], int(self._audits[-1].began)
-        return pa.table(
-            {
-                "cluster": pa.array([c["cluster"] for c in cards], pa.string()),
-                "last_seq": pa.array([c["last_seq"] for c in cards], pa.int64()),
-                "away": pa.array([newest - c["last_at"] > _AWAY for c in cards], pa.bool_()),
-                "seconds": pa.array([c["seconds"] for c in cards], pa.int64()),
-            }
-        )
+        rows = ((c["cluster"], c["last_seq"], newest - c["last_at"] > _AWAY, c["seconds"]) for c in cards)
+        return rows_table(_CHOSEN, rows)
 
     def _query(self, sql: str, tables: Mapping[str, Any]) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self._engine.query(sql, {**tables, "ordered": self._ordered}).to_pylist()
@@ -264,14 +262,7 @@ class _Reader:
 
 def _in_order(audits: Sequence[Audit]) -> Any:
     """Returns the table `ordered` of the statements."""
-    return pa.table(
-        {
-            "day": pa.array([a.day for a in audits], pa.date32()),
-            "run": pa.array([a.id for a in audits], pa.string()),
-            "seq": pa.array(range(len(audits)), pa.int64()),
-            "at_s": pa.array([int(a.began) for a in audits], pa.int64()),
-        }
-    )
+    return rows_table(_ORDERED, ((a.day, a.id, seq, int(a.began)) for seq, a in enumerate(audits)))
 
 
 def _all_match(option: str, given: Iterable[str], known: Collection[str], matches: Callable[[str, str], bool]) -> None:

@@ -24,11 +24,13 @@ from kfix.fleet.store.history_tables import EPISODES, TRANSITIONS
 from kfix.fleet.store.places import StoreLocation
 from kfix.fleet.store.renames import Rename
 from kfix.fleet.store.runs import Run
-from kfix.fleet.store.spec import TIME, TableSpec
+from kfix.fleet.store.spec import TIME, TableSpec, rows_table
 from kfix.fleet.store.staging import RunTable
 from kfix.fleet.store.stored import stored_rows
 from kfix.fleet.store.tables import BROKERS, GROUPS, SNAPSHOTS, TOPICS
 
+_RECREATED: Final = pa.schema([("cluster", pa.string()), ("topic", pa.string())])
+_AUDITED_BEFORE: Final = pa.schema([("cluster", pa.string()), ("day", pa.date32()), ("run", pa.string())])
 _COMPARED: Final = (TOPICS, BROKERS, GROUPS, SNAPSHOTS)
 #: A cluster with the run that it is compared with.
 PAIRS: Final = pa.schema(
@@ -96,8 +98,7 @@ def transitions(
     if not tables:
         return ()
     pairs = [(cluster, topic) for cluster, topics in recreated.items() for topic in topics]
-    columns = zip(*pairs, strict=True) if pairs else ((), ())
-    tables["recreated"] = pa.table([pa.array(c, pa.string()) for c in columns], names=["cluster", "topic"])
+    tables["recreated"] = rows_table(_RECREATED, pairs)
     return _written(engine, recording_sql.TRANSITIONS, tables, recording_sql.TRANSITIONS_ORDER, run, TRANSITIONS)
 
 
@@ -127,15 +128,7 @@ def _compared(root: StoreLocation, run: Run, judged: Iterable[str], past: Earlie
         return {}
     old = {audit.key for audit in pairs.values()}
     tables: dict[str, Any] = {
-        "pairs": pa.table(
-            [
-                pa.array([*pairs], pa.string()),
-                pa.array([a.day for a in pairs.values()], pa.date32()),
-                pa.array([a.id for a in pairs.values()], pa.string()),
-                pa.array([int(run.began - a.began) for a in pairs.values()], pa.int64()),
-            ],
-            schema=PAIRS,
-        )
+        "pairs": rows_table(PAIRS, ((name, a.day, a.id, int(run.began - a.began)) for name, a in pairs.items()))
     }
     names = sorted({*pairs, *(r.was for r in past.renames)})
 
@@ -168,16 +161,9 @@ def episodes(
     """Writes the episodes that are open after this audit, or end with it."""
     whole = last_reading(past.searched, owners, in_whole=True)
     at = datetime.fromtimestamp(run.began, UTC)
-    known = pa.table(
-        [
-            pa.array([*owners], pa.string()),
-            pa.array([*owners.values()], pa.string()),
-            pa.array([versions.get(name, "") for name in owners], pa.string()),
-            pa.array([at] * len(owners), TIME),
-            pa.array([datetime.fromtimestamp(whole[n].began, UTC) if n in whole else None for n in owners], TIME),
-        ],
-        schema=KNOWN,
-    )
+    read = {name: datetime.fromtimestamp(audit.began, UTC) for name, audit in whole.items()}
+    rows = ((name, owner, versions.get(name, ""), at, read.get(name)) for name, owner in owners.items())
+    known = rows_table(KNOWN, rows)
     tables = {**_open_before(root, past), "found": findings, "known": known}
     return _written(engine, recording_sql.EPISODES, tables, recording_sql.EPISODES_ORDER, run, EPISODES)
 
@@ -211,14 +197,7 @@ def _open_before(root: StoreLocation, past: EarlierAudits) -> dict[str, Any]:
     chosen = {cluster: audit for cluster, audit in past.compared.items() if audit.key in sound}
     if not chosen:
         return {"open_before": EPISODES.file_schema.empty_table()}
-    of = pa.table(
-        [
-            pa.array([*chosen], pa.string()),
-            pa.array([a.day for a in chosen.values()], pa.date32()),
-            pa.array([a.id for a in chosen.values()], pa.string()),
-        ],
-        names=["cluster", "day", "run"],
-    )
+    of = rows_table(_AUDITED_BEFORE, ((name, audit.day, audit.id) for name, audit in chosen.items()))
     names = ", ".join(f"e.{name}" for name in EPISODES.file_schema.names)
     sql = (
         f"SELECT {names} FROM episodes e JOIN compared c "  # noqa: S608 - the names of our columns

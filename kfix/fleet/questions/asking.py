@@ -12,6 +12,7 @@ from kfix.fleet.model.answers import ShownAnswer
 from kfix.fleet.questions.catalogue import Question
 from kfix.fleet.questions.tables import tables
 from kfix.fleet.store.places import StoreLocation
+from kfix.fleet.store.spec import rows_table
 from kfix.fleet.store.tables import AUDITED, CLUSTERS
 
 #: What a question needs whose answer is made of the findings of audits.
@@ -54,6 +55,7 @@ FROM last_ones l LEFT JOIN judged j ON j.cluster = l.cluster
 WHERE l.fact = 'audit' AND j.cluster IS NULL
 ORDER BY cluster, fact, broker, why
 """
+_WANTED: Final = pa.schema([("fact", pa.string()), ("runs", pa.int64())])
 _ITS_TABLES: Final = ("snapshots", "runs", "facts", "clusters")
 
 
@@ -103,8 +105,6 @@ def ask(
     wanted = [(fact, asked.runs) for fact in asked.facts]
     if _OF_AUDITS & {*asked.tables}:
         wanted.append((_AUDIT, 1))
-    given = pa.table(
-        {"fact": pa.array([f for f, _ in wanted], pa.string()), "runs": pa.array([n for _, n in wanted], pa.int64())}
-    )
+    given = rows_table(_WANTED, wanted)
     lacks = engine.query(_NOT_READ, {**{name: shown[name] for name in _ITS_TABLES}, "wanted": given})
     return FleetAnswer(asked, rows, tuple(NotRead(*row.values()) for row in lacks.to_pylist()))

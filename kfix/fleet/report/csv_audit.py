@@ -7,26 +7,17 @@ score or time is an empty cell.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
-from datetime import date
+from dataclasses import fields
 from typing import Any, Final
 
-from kfix.core.harmless import for_csv
 from kfix.fleet.model.audit import AuditReport, ClusterRow, FindingRow
+from kfix.fleet.report.rows import rows_csv
 from kfix.fleet.report.words import next_step
 
-FINDINGS: Final = (
-    "day", "run", "cluster", "key", "code", "object", "severity", "status", "since", "days", "summary", "cause",
-    "confidence", "head", "prevention", "unsettled", "n_partitions", "partitions", "blocked_groups", "remedy",
-    "command", "runbook", "muted", "mute_reason", "next",
-)  # fmt: skip
-CLUSTERS: Final = (
-    "day", "run", "cluster", "owner", "tags", "criticality", "collected", "why", "maintenance", "taken_at",
-    "partitions", "topics", "brokers", "score", "risk", "critical", "warning", "info", "new", "worse", "still",
-    "fixed", "muted", "seconds",
-)  # fmt: skip
+_NOT_SHOWN: Final = frozenset({"rank", "document", "reported", "baseline"})
+FINDINGS: Final = ("day", "run", *(f.name for f in fields(FindingRow) if f.name not in _NOT_SHOWN), "next")
+CLUSTERS: Final = ("day", "run", *(f.name for f in fields(ClusterRow)))
 
 
 def audit_csv(report: AuditReport, *, clusters: bool = False) -> str:
@@ -52,18 +43,4 @@ def _of_cluster(report: AuditReport, row: ClusterRow) -> list[Any]:
 
 
 def _csv(header: Sequence[str], rows: Iterable[list[Any]]) -> str:
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(header)
-    writer.writerows([_cell(value) for value in row] for row in rows)
-    return out.getvalue()
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float):
-        return value
-    text = value.isoformat() if isinstance(value, date) else value
-    text = " ".join(text) if isinstance(text, tuple) else str(text)
-    return for_csv(text)
+    return rows_csv(header, ([str(v).lower() if isinstance(v, bool) else v for v in row] for row in rows))

@@ -18,12 +18,11 @@ from kfix.core.errors import UsageError
 from kfix.fleet.model.audit import ClusterRow, FindingRow, MuteSeen
 from kfix.fleet.model.scenarios import ScenarioRow
 from kfix.fleet.store.delta import NewFile, StoreTable, TableFile
-from kfix.fleet.store.flat import column_of
 from kfix.fleet.store.flat import table_of as small_table
 from kfix.fleet.store.footers import parquet_file, read_table
 from kfix.fleet.store.places import StoreLocation, left_out, readable_errors
 from kfix.fleet.store.renames import Rename, names_at, renames_of
-from kfix.fleet.store.spec import TableSpec
+from kfix.fleet.store.spec import TableSpec, rows_table
 from kfix.fleet.store.staging import replace_run
 from kfix.fleet.store.tables import AUDITS, CLUSTERS, FINDINGS, SCENARIOS
 
@@ -87,13 +86,10 @@ class Audit:
         return (self.day, self.id)
 
 
-def table_of(kind: type[Row], rows: Iterable[Row], names: Sequence[str] | None = None) -> Any:
-    """Returns the rows as a pyarrow table in the given order, with all columns or those in `names`."""
-    rows, schema = tuple(rows), _SPECS[kind].file_schema
-    if names is not None:
-        schema = pa.schema([schema.field(name) for name in names])
-    columns = ([getattr(r, n) for r in rows] for n in schema.names)
-    return pa.Table.from_arrays([column_of(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
+def table_of(kind: type[Row], rows: Iterable[Row]) -> Any:
+    """Returns the rows as a pyarrow table in the given order."""
+    schema = _SPECS[kind].file_schema
+    return rows_table(schema, ([getattr(row, name) for name in schema.names] for row in rows))
 
 
 def files_of(root: StoreLocation, kind: type, runs: Iterable[tuple[date, str]]) -> list[TableFile]:
@@ -106,7 +102,7 @@ def with_files(spec: TableSpec, chosen: Iterable[Audit], there: Iterable[TableFi
     """Returns the audits whose committed files of this table, among `there`, are those that the audit wrote."""
     found: dict[tuple[date, str], list[str]] = {}
     for file in there:
-        found.setdefault((file.day, file.run), []).append(file.place.path.rpartition("/")[2])
+        found.setdefault((file.day, file.run), []).append(file.name)
     return [a for a in chosen if found.get(a.key, []) == a.manifest.get("files", {}).get(spec.name)]
 
 
@@ -140,7 +136,7 @@ def rows_in(kind: type[Row], table: Any, names: Mapping[str, str]) -> Iterator[R
 
 def _check_names(audit: Audit, kind: type, there: Sequence[TableFile]) -> None:
     name = _SPECS[kind].name
-    if [f.place.path.rpartition("/")[2] for f in there] != audit.manifest["files"].get(name, []):
+    if [f.name for f in there] != audit.manifest["files"].get(name, []):
         raise UsageError(
             f"{audit.root}: the audit {audit.id!r} of {audit.day}: its {name} are of another attempt, which was killed",
             hint=_REPEAT,

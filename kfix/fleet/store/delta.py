@@ -65,6 +65,10 @@ class TableFile:
     size: int
     clusters: tuple[str, str] | None
 
+    @property
+    def name(self) -> str:
+        return self.place.name
+
 
 class StoreTable:
     """One table of the store at `root`; it is created by the first commit."""
@@ -77,7 +81,7 @@ class StoreTable:
         """Returns the folder for the files of a run."""
         return self.place / f"day={day.isoformat()}" / f"run={run}"
 
-    def replace(self, day: date, run: str, files: Sequence[NewFile]) -> None:
+    def replace(self, day: date, run: str, files: Sequence[NewFile | TableFile]) -> None:
         """Commits: the rows of this run are those of `files`, whatever they were before.
 
         Raises HeldError if another commit changed the same run meanwhile, UnreachableError if the store cannot be
@@ -203,7 +207,7 @@ class StoreTable:
             raise UnreachableError(f"{self.place}: cannot be reached: {_line(error)}") from None
 
 
-def _stats(file: NewFile) -> str:
+def _stats(file: NewFile | TableFile) -> str:
     known: dict[str, Any] = {"numRecords": file.rows}
     if file.clusters is not None:
         first, last = file.clusters

@@ -9,15 +9,12 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any, Final
 
-import pyarrow as pa
-
 from kfix.core.derive.vantage import topics_of
 from kfix.core.snapshot.fleet_facts import AclRule, Acls, FleetFacts, LeaderLog
 from kfix.core.snapshot.snapshot import NEWEST_PROTOCOL, PartitionView, Snapshot, TopicPartition
 from kfix.core.wording import several
 from kfix.fleet.store.fact_tables import EPOCHS, PARTITION_LOGS, REPLICA_SIZES
-from kfix.fleet.store.flat import column_of
-from kfix.fleet.store.spec import TableSpec
+from kfix.fleet.store.spec import TableSpec, rows_table
 
 Row = tuple[Any, ...]
 #: The settings that name the listeners of a broker, and their protocols.
@@ -40,7 +37,8 @@ def large_tables(snapshot: Snapshot, cluster: str) -> Mapping[TableSpec, Any]:
         for directory in directories
         for tp, size in directory.sizes.items()
     )
-    return {PARTITION_LOGS: _table(PARTITION_LOGS, logs), REPLICA_SIZES: _table(REPLICA_SIZES, sizes)}
+    found = {PARTITION_LOGS: logs, REPLICA_SIZES: sizes}
+    return {spec: rows_table(spec.file_schema, rows) for spec, rows in found.items()}
 
 
 def _logs_of(snapshot: Snapshot) -> Mapping[TopicPartition, LeaderLog]:
@@ -75,12 +73,6 @@ def _log(log: LeaderLog) -> tuple[int | None, ...]:
     offsets = (log.epoch, log.start, log.high_watermark, log.end)
     numbers = tuple(None if known is None or each < 0 else each for each in offsets)
     return (log.leader if log.leader >= 0 else None, *numbers, *ends, *(None,) * (2 * EPOCHS - len(ends)))
-
-
-def _table(spec: TableSpec, rows: Any) -> Any:
-    columns = list(zip(*rows, strict=True)) or [()] * len(spec.file_schema)
-    arrays = [column_of(list(c), f.type) for c, f in zip(columns, spec.file_schema, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=spec.file_schema)
 
 
 def small_rows(snapshot: Snapshot, cluster: str) -> dict[str, list[Row]]:

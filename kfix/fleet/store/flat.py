@@ -17,7 +17,7 @@ from kfix.core.derive.coordinator import partition_of_group
 from kfix.core.derive.predicate import LEADERLESS, UNDER_MIN_ISR, UNDER_REPLICATED, parse
 from kfix.fleet.store.partition_states import counted_states
 from kfix.fleet.store.sieve import Sieve
-from kfix.fleet.store.spec import TableSpec
+from kfix.fleet.store.spec import TableSpec, rows_table
 
 Row = dict[str, Any]
 #: What the stored document of a cluster lacks: columns have it.
@@ -228,20 +228,5 @@ def quorum_rows(document: Mapping[str, Any]) -> Iterator[Row]:
 
 def table_of(spec: TableSpec, rows: Iterable[Mapping[str, Any]]) -> Any:
     """Returns rows as a pyarrow table with the columns of the files of `spec`."""
-    given = list(rows)
-    columns = [column_of([row[f.name] for row in given], f.type) for f in spec.file_schema]
-    return pa.Table.from_arrays(columns, schema=spec.file_schema)
-
-
-def column_of(values: list[Any], kind: Any) -> Any:
-    """Returns a pyarrow array; escapes text that is not valid UTF-8, such as a lone surrogate in a topic's name."""
-    try:
-        return pa.array(values, kind)
-    except UnicodeEncodeError:
-        return pa.array([*map(_escaped, values)], kind)
-
-
-def _escaped(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_escaped(v) for v in value]
-    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+    names = spec.file_schema.names
+    return rows_table(spec.file_schema, ([row[name] for name in names] for row in rows))

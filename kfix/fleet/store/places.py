@@ -70,6 +70,10 @@ class StoreLocation:
         return self.local or self.base.startswith(SCHEME)
 
     @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
+
+    @property
     def parent(self) -> StoreLocation:
         return StoreLocation(self.base.rpartition("/")[0], self.path.rpartition("/")[0], self.system, self.options)
 

@@ -5,7 +5,7 @@ All tables are partitioned by `day` and `run`: a run is one partition, which a c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -84,3 +84,24 @@ _RUN_KEY: Final = (
     Column("day", pa.date32(), "the day of the run", "UTC date"),
     Column("run", pa.string(), "the name of the run; unique within its day"),
 )
+
+
+def rows_table(schema: Any, rows: Iterable[Sequence[Any]]) -> Any:
+    """Returns rows, with their values in the order of the schema, as a pyarrow table."""
+    columns = [*zip(*rows, strict=True)] or [()] * len(schema)
+    arrays = [_array([*values], field.type) for values, field in zip(columns, schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _array(values: list[Any], kind: Any) -> Any:
+    """Returns a pyarrow array; escapes text that is not valid UTF-8, such as a lone surrogate in a topic's name."""
+    try:
+        return pa.array(values, kind)
+    except UnicodeEncodeError:
+        return pa.array([*map(_escaped, values)], kind)
+
+
+def _escaped(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_escaped(v) for v in value]
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value

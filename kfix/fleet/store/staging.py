@@ -31,7 +31,7 @@ from kfix.core.documents.opening import unpacked
 from kfix.core.errors import StoreError, UnreachableError, UsageError
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.fleet.store import flat
-from kfix.fleet.store.delta import NewFile, StoreTable
+from kfix.fleet.store.delta import NewFile, StoreTable, TableFile
 from kfix.fleet.store.fact_rows import large_tables, rows_of, small_rows
 from kfix.fleet.store.fact_tables import LARGE, SMALL
 from kfix.fleet.store.footers import WRITTEN, read_table
@@ -192,7 +192,9 @@ class RunWriter:
         )
         for spec in LARGE:
             written = ((d["cluster"], d.get("large", {}).get(spec.name)) for d in documents)
-            files = [NewFile(str(of[0]), int(of[1]), int(of[2]), (c, c)) for c, of in written if of]
+            files: list[NewFile | TableFile] = [
+                NewFile(str(of[0]), int(of[1]), int(of[2]), (c, c)) for c, of in written if of
+            ]
             self._commit_files(spec, files)
         for spec, rows in _SMALL.items():
             self._replace(spec, (row for document in documents for row in rows(document)))
@@ -204,12 +206,11 @@ class RunWriter:
         self._replace(SNAPSHOTS, sorted(clusters, key=lambda row: row["cluster"]), group=_DOCUMENTS)
         replace_run(self._root, RUNS, day, run, flat.table_of(RUNS, [_run_row(manifest)]))
 
-    def _commit_files(self, spec: TableSpec, files: list[NewFile]) -> None:
+    def _commit_files(self, spec: TableSpec, files: list[NewFile | TableFile]) -> None:
         """Commits files with a cluster each; clusters that were there before stay."""
         table, new = StoreTable(self._root, spec), {file.name for file in files}
         if self._to is not None:
-            there = ((f.place.path.rpartition("/")[2], f) for f in table.files(self._here))
-            files += [NewFile(name, f.size, f.rows, f.clusters) for name, f in there if name not in new]
+            files += [f for f in table.files(self._here) if f.name not in new]
         if files or spec is PARTITIONS:
             table.replace(self._day, self._id, files)
 
@@ -289,7 +290,7 @@ class RunTable:
                 rows += last.num_rows
         size = place.system.get_file_info(place.path).size
         clusters = (first["cluster"][0].as_py(), last["cluster"][-1].as_py())
-        return (NewFile(place.path.rpartition("/")[2], size, rows, clusters),)
+        return (NewFile(place.name, size, rows, clusters),)
 
 
 def _new_name(table: str) -> str:
@@ -305,7 +306,7 @@ def write_file(folder: StoreLocation, name: str, rows: Any, *, group: int | None
     clusters = None
     if rows.num_rows and "cluster" in rows.column_names:
         clusters = (rows["cluster"][0].as_py(), rows["cluster"][-1].as_py())
-    return NewFile(place.path.rpartition("/")[2], size, rows.num_rows, clusters)
+    return NewFile(place.name, size, rows.num_rows, clusters)
 
 
 def _run_row(manifest: Mapping[str, Any]) -> Mapping[str, Any]:

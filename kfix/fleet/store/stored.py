@@ -12,7 +12,7 @@ import pyarrow as pa
 from kfix.fleet.store.delta import NewFile, StoreTable, TableFile
 from kfix.fleet.store.places import StoreLocation, place_of
 from kfix.fleet.store.renames import Rename
-from kfix.fleet.store.spec import TableSpec
+from kfix.fleet.store.spec import TableSpec, rows_table
 from kfix.fleet.store.staging import RunTable
 
 _RENAMES: Final = pa.schema(
@@ -44,9 +44,7 @@ def stored_rows(
     """Returns the rows of these files as the input of a statement. Clusters have their names after `renames`."""
     names = None
     if renames and "cluster" in spec.schema.names:
-        rows = [(r.was, r.name, r.until, r.after or date.min) for r in renames]
-        columns = zip(*rows, strict=True)
-        names = pa.table([pa.array(c, f.type) for c, f in zip(columns, _RENAMES, strict=True)], schema=_RENAMES)
+        names = rows_table(_RENAMES, ((r.was, r.name, r.until, r.after or date.min) for r in renames))
     return StoredRows(spec.schema, StoreTable(root, spec).place, tuple(files), names)
 
 
