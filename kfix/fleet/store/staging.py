@@ -14,7 +14,7 @@ import json
 import platform
 import secrets
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -31,7 +31,7 @@ from kfix.core.documents.opening import unpacked
 from kfix.core.errors import StoreError, UnreachableError, UsageError
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.fleet.store import flat
-from kfix.fleet.store.delta import NewFile, StoreTable, TableFile
+from kfix.fleet.store.delta import NewFile, StoreTable
 from kfix.fleet.store.fact_rows import large_tables, rows_of, small_rows
 from kfix.fleet.store.fact_tables import LARGE, SMALL
 from kfix.fleet.store.footers import WRITTEN, read_table
@@ -192,9 +192,7 @@ class RunWriter:
         )
         for spec in LARGE:
             written = ((d["cluster"], d.get("large", {}).get(spec.name)) for d in documents)
-            files: list[NewFile | TableFile] = [
-                NewFile(str(of[0]), int(of[1]), int(of[2]), (c, c)) for c, of in written if of
-            ]
+            files = [NewFile(str(of[0]), int(of[1]), int(of[2]), (c, c)) for c, of in written if of]
             self._commit_files(spec, files)
         for spec, rows in _SMALL.items():
             self._replace(spec, (row for document in documents for row in rows(document)))
@@ -206,11 +204,11 @@ class RunWriter:
         self._replace(SNAPSHOTS, sorted(clusters, key=lambda row: row["cluster"]), group=_DOCUMENTS)
         replace_run(self._root, RUNS, day, run, flat.table_of(RUNS, [_run_row(manifest)]))
 
-    def _commit_files(self, spec: TableSpec, files: list[NewFile | TableFile]) -> None:
+    def _commit_files(self, spec: TableSpec, new: Sequence[NewFile]) -> None:
         """Commits files with a cluster each; clusters that were there before stay."""
-        table, new = StoreTable(self._root, spec), {file.name for file in files}
-        if self._to is not None:
-            files += [f for f in table.files(self._here) if f.name not in new]
+        table, names = StoreTable(self._root, spec), {file.name for file in new}
+        old = () if self._to is None else (f for f in table.files(self._here) if f.name not in names)
+        files = (*new, *old)
         if files or spec is PARTITIONS:
             table.replace(self._day, self._id, files)
 
