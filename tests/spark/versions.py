@@ -16,7 +16,7 @@ from pathlib import Path
 from tests.places import ROOT
 
 VERSIONS = ("4.0", "4.3")
-SLICE = ("start", "commands", "equality", "row_job", "second_pass", "history", "scenarios", "failures", "connect")
+SLICE = ("start", "commands", "equality", "audit", "history", "scenarios", "failures", "connect")
 _COUNTS = re.compile(r"^=+ (.*\b(?:passed|failed|error)\b.*) in [\d.]+s.*=+$", re.MULTILINE)
 
 
