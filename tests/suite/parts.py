@@ -41,7 +41,7 @@ ALWAYS = (
         )
     ),
     "tests/cluster/test_kerberos.py::test_a_keytab_reads_everything[4.3.1]",
-    "tests/spark/test_audit.py::test_tasks_judge_compare_and_write_as_without_spark",
+    "tests/spark/test_audit.py::test_a_damaged_earlier_audit_is_left_out_as_without_spark",
     "tests/spark/test_equality.py::test_every_cluster_is_judged_the_same[ansi-True]",
     "tests/spark/test_failures.py::test_one_that_fails_or_kills_its_process_is_a_row_and_stops_no_other",
     "tests/spark/test_failures.py::test_a_damaged_file_is_a_row_that_names_it",
