@@ -22,7 +22,7 @@ from kfix.fleet.model.history import AuditHistory, HistoryChoice
 from kfix.fleet.questions.asking import FleetAnswer, ask, shown
 from kfix.fleet.questions.catalogue import question, questions
 from kfix.fleet.questions.tables import created_tables, named_in, tables
-from kfix.fleet.store.places import place_of
+from kfix.fleet.store.places import left_out, place_of
 from kfix.fleet.store.runs import Run, newest_run
 from kfix.fleet.store.storelock import locked
 
@@ -170,9 +170,14 @@ def with_answers(place: str, report: AuditReport, *, days: int) -> AuditReport:
     last = newest_run(root)
     if (last.day, last.id) != (report.day, report.run):
         return report
+    answers, damaged = [], [*report.damaged]
     with engine(processes=1) as used:
-        every = (ask(root, used, each, days=days) for each in questions().values())
-        return replace(report, answers=tuple(shown(each) for each in every if each.rows.num_rows))
+        for each in questions().values():
+            # A damaged file costs the answers that need it, and not the report.
+            with left_out(damaged):
+                answers.append(ask(root, used, each, days=days))
+    found = tuple(shown(each) for each in answers if each.rows.num_rows)
+    return replace(report, answers=found, damaged=tuple(dict.fromkeys(damaged)))
 
 
 def query_store(sql: str, place: str, *, days: int, run: str, snapshots: int) -> Any:
