@@ -208,13 +208,24 @@ def _voters(folder: Path, report: Report) -> tuple[MetadataVoter, ...]:
     paths = [] if newest is None else [folder / f"{newest[0]:020d}-{newest[1]:010d}.checkpoint"]
     for file, batch in chain(_in_files(paths, report), _batches(folder, 0, report)):
         if batch.control:
-            for record in _records(file, batch, report):
-                named = None if record is None else voters_of(record)
-                found = found if named is None else named
+            found = _voters_in(file, batch, report) or found
     if found:
         return tuple(MetadataVoter(each.node, directory_text(each.directory), each.address) for each in found)
-    state = _state_of(folder / _QUORUM_STATE)
-    return tuple(MetadataVoter(each["voterId"]) for each in state.get("currentVoters") or ())
+    static = _state_of(folder / _QUORUM_STATE).get("currentVoters")
+    rows = (each.get("voterId") for each in static if isinstance(each, dict)) if isinstance(static, list) else ()
+    return tuple(MetadataVoter(node) for node in rows if type(node) is int)
+
+
+def _voters_in(file: DiskFile, batch: Batch, report: Report) -> tuple[LoggedVoter, ...]:
+    """Returns the voters that a control batch names; none if it names none, or could not be read."""
+    found: tuple[LoggedVoter, ...] = ()
+    for record in _records(file, batch, report):
+        try:
+            found = (None if record is None else voters_of(record)) or found
+        except ProtocolError:
+            what = f"the voters at offset {batch.base} are not those of a known version"
+            report(Oddity(file.name, batch.at, what, Grade.UNREAD))
+    return found
 
 
 def _in_files(paths: Iterable[Path], report: Report) -> Iterator[tuple[DiskFile, Batch]]:
@@ -257,11 +268,11 @@ def _quorum_state(path: Path, report: Report) -> LastElection | None:
     if not path.exists():
         return None
     state = _state_of(path)
-    try:
-        return LastElection(int(state["leaderEpoch"]), int(state.get("leaderId", -1)), int(state.get("votedId", -1)))
-    except (KeyError, TypeError, ValueError):
-        report(Oddity(shown(path), None, "has no epoch: not read", Grade.UNREAD))
-        return None
+    epoch, leader, voted = state.get("leaderEpoch"), state.get("leaderId", -1), state.get("votedId", -1)
+    if type(epoch) is int and type(leader) is int and type(voted) is int:
+        return LastElection(epoch, leader, voted)
+    report(Oddity(shown(path), None, "has no epoch: not read", Grade.UNREAD))
+    return None
 
 
 def _state_of(path: Path) -> Mapping[str, Any]:

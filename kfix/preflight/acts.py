@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from kfix.core.derive.addressing import cluster_options
@@ -16,8 +16,8 @@ from kfix.core.failures.judging import Judge
 from kfix.core.failures.scenarios import failure_of, following, unknown_of, voters_of
 from kfix.core.numbers import whole_number
 from kfix.core.snapshot.quorum import QuorumView
-from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import several
+from kfix.core.snapshot.snapshot import NO_LEADER, TopicPartition
+from kfix.core.wording import has, several
 from kfix.preflight.model import Act
 from kfix.preflight.stopping import (
     UNTIL_LED,
@@ -68,7 +68,7 @@ def _remove_broker(case: CaseFile, broker: int) -> Assessment:
     return Assessment(
         tuple(_against_removal(case, broker)),
         tuple(_after_removal(case, broker, len(live - {broker}))),
-        tuple(_not_read(case)),
+        tuple(not_read(case)),
     )
 
 
@@ -78,7 +78,7 @@ def _against_removal(case: CaseFile, broker: int) -> Iterator[Obstacle]:
         moving = set(tps) <= set(case.being_moved)
         yield Obstacle(
             ObstacleKind.REPLICAS,
-            f"{named(tps)} {_has(tps)} a replica on broker {broker}",
+            f"{named(tps)} {has(len(tps))} a replica on broker {broker}",
             "their moves are complete" if moving else "",
             "" if moving else f"kfix runbook plan move-replicas --json-in FILE {cluster_options(case)}",
             tps,
@@ -125,7 +125,7 @@ def _remove_voter(case: CaseFile, controller: int) -> Assessment:
         obstacles.append(Obstacle(ObstacleKind.QUORUM, what, "they follow it" if len(rest) >= needed else ""))
     unknown = () if len(left) >= needed or obstacles else ("which voters follow the active controller",)
     few = (f"{several(len(rest), 'voter')} would be left: none of them may fail",) if len(rest) < 3 and rest else ()
-    return Assessment(tuple(obstacles), few, (*unknown, *_not_read(case)))
+    return Assessment(tuple(obstacles), few, (*unknown, *not_read(case)))
 
 
 def config(entity: str, name: str, setting: str) -> Act:
@@ -152,9 +152,20 @@ def _not_judged(_partitions: object, key: str) -> str:
     return f"what {key} does: kfix judges {_MIN_ISR} and {UNCLEAN}"
 
 
+def today(case: CaseFile) -> Mapping[TopicPartition, PartitionForecast]:
+    """Returns all partitions as they are: the forecast of no failure."""
+    return Judge(case).every_partition(Failure(frozenset()))
+
+
+def needed_of(case: CaseFile, least: int, partition: PartitionForecast, replicas: int) -> int:
+    """Returns the in-sync replicas that its leader requires of so many replicas with this min.insync.replicas."""
+    leader = NO_LEADER if partition.leader is None else partition.leader
+    return case.background.settings.releases.needed(least, leader, replicas)
+
+
 def _of_topic(case: CaseFile, topic: str, words: str) -> list[PartitionForecast]:
     """Returns the partitions of a topic as they are today."""
-    found = [p for tp, p in Judge(case).every_partition(Failure(frozenset())).items() if tp.topic == topic]
+    found = [each for tp, each in today(case).items() if tp.topic == topic]
     if not found:
         raise UsageError(f"preflight {words}: the cluster shows no topic {topic!r}")
     return found
@@ -162,10 +173,9 @@ def _of_topic(case: CaseFile, topic: str, words: str) -> list[PartitionForecast]
 
 def _min_isr(case: CaseFile, partitions: list[PartitionForecast], least: int) -> Assessment:
     short: dict[tuple[int, ...], list[TopicPartition]] = {}
-    releases = case.background.settings.releases
     tight = False
     for each in partitions:
-        needed = releases.needed(least, each.leader if each.leader is not None else -1, len(each.replicas))
+        needed = needed_of(case, least, each, len(each.replicas))
         tight = tight or needed == len(each.replicas) > 1
         if each.fate is Fate.STOPPED or each.under_min_isr or len(each.isr) >= needed:
             continue
@@ -174,7 +184,7 @@ def _min_isr(case: CaseFile, partitions: list[PartitionForecast], least: int) ->
     obstacles = [
         Obstacle(
             ObstacleKind.MIN_ISR,
-            f"{named(tps)} {_has(tps)} fewer than {several(least, 'in-sync replica')}: producers with "
+            f"{named(tps)} {has(len(tps))} fewer than {several(least, 'in-sync replica')}: producers with "
             "acks=all would stop",
             until_in_sync(case, missing),
             partitions=tuple(tps),
@@ -184,7 +194,7 @@ def _min_isr(case: CaseFile, partitions: list[PartitionForecast], least: int) ->
     cautions = ("the loss of any replica would stop producers with acks=all",) if tight else ()
     elr = _forgets_eligible(case, partitions)
     return Assessment(
-        (*elr.obstacles, *obstacles), (*elr.cautions, *cautions), (*elr.unknown, *_not_read(case, partitions))
+        (*elr.obstacles, *obstacles), (*elr.cautions, *cautions), (*elr.unknown, *not_read(case, partitions))
     )
 
 
@@ -207,24 +217,21 @@ def _eligible(quorum: QuorumView, tp: TopicPartition) -> bool:
 def _leaderless(partitions: Iterable[PartitionForecast], kind: ObstacleKind, why: str) -> Iterator[Obstacle]:
     tps = tuple(p.tp for p in partitions if p.fate is Fate.STOPPED)
     if tps:
-        yield Obstacle(kind, f"{named(tps)} {_has(tps)} no leader: {why}", UNTIL_LED, partitions=tps)
+        yield Obstacle(kind, f"{named(tps)} {has(len(tps))} no leader: {why}", UNTIL_LED, partitions=tps)
 
 
 def _unclean(case: CaseFile, partitions: list[PartitionForecast], *, allowed: bool) -> Assessment:
     if not allowed:
-        return Assessment(unknown=tuple(_not_read(case, partitions)))
+        return Assessment(unknown=tuple(not_read(case, partitions)))
     why = "Kafka would elect a replica that is not in sync, and records would be lost"
     later = ("if all in-sync replicas of a partition fail, records are lost from then on",)
     obstacles = tuple(_leaderless(partitions, ObstacleKind.UNCLEAN, why))
-    return Assessment(obstacles, later, tuple(_not_read(case, partitions)))
+    return Assessment(obstacles, later, tuple(not_read(case, partitions)))
 
 
-def _not_read(case: CaseFile, partitions: Iterable[PartitionForecast] = ()) -> Iterator[str]:
+def not_read(case: CaseFile, partitions: Iterable[PartitionForecast] = ()) -> Iterator[str]:
+    """Yields what the snapshot lacks of a cluster, and of these partitions of it."""
     yield from unknown_of(case)
     tps = [p.tp for p in partitions if p.fate is Fate.UNKNOWN or p.leader is None]
     if tps:
         yield f"the record or the metadata of {named(tps)} was not read"
-
-
-def _has(tps: Sized) -> str:
-    return "has" if len(tps) == 1 else "have"

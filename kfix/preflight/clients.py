@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from kfix.core.errors import UsageError
 from kfix.core.wording import several, some
+from kfix.diagnose.brokerlog.files import lines
 
 #: {API key: (its name, the lowest version that Kafka 4 takes)}, those of clients, from `ApiKeys` of Kafka 4.4.0.
 _LEAST: Final[Mapping[int, tuple[str, int]]] = {
@@ -78,19 +79,21 @@ class Requests:
 def requests_of(paths: Sequence[Path]) -> Requests:
     """Reads request logs line by line. Raises UsageError for a file that cannot be read, or that holds no request."""
     counted: Counter[tuple[str, int, int]] = Counter()
-    times: set[str] = set()
+    first = last = ""
     for path in paths:
-        before = counted.total()
-        for line in _lines(path):
+        before, trouble = counted.total(), list[str]()
+        for line in lines(path, trouble):
             found = _header(line) if _REQUEST in line else None
             if found is not None:
                 counted[found] += 1
-                seen = _TIME.search(line)
-                times |= {seen[0]} if seen else set()
+                if seen := _TIME.search(line):
+                    first, last = min(first or seen[0], seen[0]), max(last, seen[0])
+        if trouble:
+            raise UsageError(f"{path}: {trouble[0]}")
         if counted.total() == before:
             raise UsageError(f"{path}: no request is logged here", hint=f"kafka-configs.sh {_SWITCH_ON}")
-    times = times or {"an unknown time"}
-    return Requests(counted, min(times), max(times), tuple(map(str, paths)))
+    unknown = "an unknown time"
+    return Requests(counted, first or unknown, last or unknown, tuple(map(str, paths)))
 
 
 def _header(line: str) -> tuple[str, int, int] | None:
@@ -112,11 +115,3 @@ def _refused(requests: Requests) -> Iterator[OldRequest]:
         name, least = _LEAST.get(key, ("", 0))
         if version < least and not _FOLLOWER.match(client):
             yield OldRequest(client, name, version, least)
-
-
-def _lines(path: Path) -> Iterator[str]:
-    try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            yield from file
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from kfix.core.derive.casefile import CaseFile
-from kfix.core.diagnosis.forecast import Failure, Fate, PartitionForecast
+from kfix.core.diagnosis.forecast import Fate, PartitionForecast
 from kfix.core.documents.opening import read_file
 from kfix.core.errors import UsageError
-from kfix.core.failures.judging import Judge
-from kfix.core.failures.scenarios import unknown_of
 from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import are, has
 from kfix.heal.placement.judge import PlacementProblem, PlacementSeverity, judge
 from kfix.heal.placement.reassignment_json import parse
 from kfix.heal.runbook.placements import world_of
+from kfix.preflight.acts import needed_of, not_read, today
 from kfix.preflight.model import Act
 from kfix.preflight.stopping import UNTIL_LED, Assessment, Obstacle, ObstacleKind, named
 
@@ -39,13 +39,11 @@ def _assess(case: CaseFile, moves: Iterable[tuple[TopicPartition, tuple[int, ...
     given = list(moves)
     problems = judge(given, world_of(case.snapshot, None))
     wanted = dict(given)
-    today = Judge(case).every_partition(Failure(frozenset()))
-    known = {tp: today[tp] for tp in wanted if tp in today}
+    found = today(case)
+    known = {tp: found[tp] for tp in wanted if tp in found}
     obstacles = [*_refused(problems), *_hang(case, known), *_too_few(case, wanted, known)]
     cautions = (_text(each) for each in problems if each.severity is PlacementSeverity.WARNING)
-    unread = [tp for tp, each in known.items() if each.leader is None or each.fate is Fate.UNKNOWN]
-    unknown = [*unknown_of(case), *([f"the record or the metadata of {named(unread)} was not read"] if unread else [])]
-    return Assessment(tuple(obstacles), tuple(cautions), tuple(unknown))
+    return Assessment(tuple(obstacles), tuple(cautions), tuple(not_read(case, known.values())))
 
 
 def _refused(problems: Iterable[PlacementProblem]) -> Iterator[Obstacle]:
@@ -62,25 +60,21 @@ def _hang(case: CaseFile, known: Mapping[TopicPartition, PartitionForecast]) -> 
     """New replicas copy from the leader; a second move of a partition replaces the first."""
     leaderless = tuple(tp for tp, each in known.items() if each.fate is Fate.STOPPED)
     if leaderless:
-        has = "has" if len(leaderless) == 1 else "have"
-        what = f"{named(leaderless)} {has} no leader to copy from: the move would not end"
+        what = f"{named(leaderless)} {has(len(leaderless))} no leader to copy from: the move would not end"
         yield Obstacle(ObstacleKind.LEADERLESS, what, UNTIL_LED, partitions=leaderless)
     moving = tuple(tp for tp in known if tp in case.being_moved)
     if moving:
-        what = (
-            f"{named(moving)} {'is' if len(moving) == 1 else 'are'} being moved already: these moves would replace that"
-        )
+        what = f"{named(moving)} {are(len(moving))} being moved already: these moves would replace that"
         yield Obstacle(ObstacleKind.MOVES, what, "the moves under way are complete", partitions=moving)
 
 
 def _too_few(case: CaseFile, wanted: _Moves, known: Mapping[TopicPartition, PartitionForecast]) -> Iterator[Obstacle]:
-    releases = case.background.settings.releases
     found = tuple(
         tp
         for tp, each in known.items()
         if each.min_isr is not None
         and 0 < len(set(wanted[tp])) < len(each.replicas)
-        and len(set(wanted[tp])) < releases.needed(each.min_isr, each.leader or -1, len(set(wanted[tp])))
+        and len(set(wanted[tp])) < needed_of(case, each.min_isr, each, len(set(wanted[tp])))
     )
     if found:
         what = f"{named(found)} would have fewer replicas than min.insync.replicas: producers with acks=all would stop"

@@ -18,7 +18,7 @@ from kfix.core.diagnosis.forecast import Failure, FailureForecast, Fate, Forecas
 from kfix.core.failures.judging import forecast
 from kfix.core.failures.scenarios import controllers_in, following, voters_of
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import brokers_named, several, some
+from kfix.core.wording import are, brokers_named, has, several, some
 from kfix.diagnose.advice import remedies_of
 
 _NAMED: Final = 3
@@ -104,8 +104,8 @@ def until_in_sync(case: CaseFile, brokers: Iterable[int]) -> str:
     """Returns what has to happen until replicas on these brokers are in sync."""
     live = case.live or frozenset()
     behind, dead = ([b for b in sorted(brokers) if (b in live) is alive] for alive in (True, False))
-    parts = [f"{brokers_named(behind)} {'is' if len(behind) == 1 else 'are'} in sync"] if behind else []
-    parts += [f"{brokers_named(dead)} {'is' if len(dead) == 1 else 'are'} started, and in sync"] if dead else []
+    parts = [f"{brokers_named(behind)} {are(len(behind))} in sync"] if behind else []
+    parts += [f"{brokers_named(dead)} {are(len(dead))} started, and in sync"] if dead else []
     return " or ".join(parts)
 
 
@@ -184,8 +184,8 @@ def _under(partitions: Sequence[PartitionForecast], _failure: Failure) -> str:
 
 
 def _leaderless(partitions: Sequence[PartitionForecast], failure: Failure) -> str:
-    has = "has" if len(partitions) == 1 else "have"
-    return f"{named(p.tp for p in partitions)} {has} no leader today, and a replica on {brokers_named(failure.brokers)}"
+    tps, whom = named(p.tp for p in partitions), brokers_named(failure.brokers)
+    return f"{tps} {has(len(partitions))} no leader today, and a replica on {whom}"
 
 
 _WHAT: Final = {
@@ -217,8 +217,13 @@ def _quorum(case: CaseFile, one: FailureForecast) -> Iterator[Obstacle]:
     yield Obstacle(ObstacleKind.QUORUM, what, until if helps else "")
 
 
+def nodes_named(ids: Iterable[int], noun: str) -> str:
+    """Returns `controller 3` or `nodes 1, 3`."""
+    return brokers_named(ids).replace("broker", noun, 1)
+
+
 def _controllers(ids: Iterable[int]) -> str:
-    return brokers_named(ids).replace("broker", "controller", 1)
+    return nodes_named(ids, "controller")
 
 
 def _cautions(case: CaseFile, one: FailureForecast, *, lasting: bool) -> Iterator[str]:
@@ -230,7 +235,7 @@ def _cautions(case: CaseFile, one: FailureForecast, *, lasting: bool) -> Iterato
         )
     down = controllers_in(one.failure, case)
     if down and len(following(case)[0] - down) == majority(len(voters_of(case))):
-        yield f"no further controller may fail while {_controllers(down)} {'is' if len(down) == 1 else 'are'} down"
+        yield f"no further controller may fail while {_controllers(down)} {are(len(down))} down"
     if case.being_moved:
         yield f"replicas are being moved ({named(case.being_moved)}): the moves stand still where they need the node"
     if not case.kraft and one.quorum_lost is None and one.failure.racks:

@@ -13,10 +13,9 @@ from kfix.core.derive.versions import Line, line_of, line_of_level
 from kfix.core.diagnosis.forecast import Failure
 from kfix.core.errors import UsageError
 from kfix.core.failures.scenarios import live_of, unknown_of, voters_of
-from kfix.core.wording import brokers_named
 from kfix.preflight.clients import Requests, refused_since_4, requests_of
 from kfix.preflight.model import Act
-from kfix.preflight.stopping import Assessment, Obstacle, ObstacleKind, judge_stop
+from kfix.preflight.stopping import Assessment, Obstacle, ObstacleKind, judge_stop, nodes_named
 
 _FOUR: Final[Line] = (4, 0)
 #: The lowest level of metadata.version of which Kafka 4 starts: 3.3-IV3.
@@ -49,7 +48,9 @@ def _upgrade(case: CaseFile, to: Line, requests: Requests | None) -> Assessment:
         found.append(_clients(requests))
     unread = [node for node in nodes if node not in lines]
     unknown = (
-        (f"which version of Kafka {brokers_named(unread)} run{'s' if len(unread) == 1 else ''}",) if unread else ()
+        (f"which version of Kafka {nodes_named(unread, 'node')} run{'s' if len(unread) == 1 else ''}",)
+        if unread
+        else ()
     )
     return Assessment(
         tuple(each for one in found for each in one.obstacles),
@@ -90,7 +91,7 @@ def _against_version(case: CaseFile, to: Line) -> Iterator[Obstacle]:
         yield Obstacle(
             ObstacleKind.VERSION,
             f"metadata.version is of level {releases.level}, and Kafka 4 starts from {_LEAST_LEVEL} (3.3-IV3)",
-            next=f"kafka-features.sh {servers(case)} upgrade --metadata 3.9",
+            next=f"kafka-features.sh {servers(case)} upgrade --metadata 3.3",
         )
     in_force = line_of_level(releases.level)
     if in_force is not None and in_force > to:
@@ -99,10 +100,9 @@ def _against_version(case: CaseFile, to: Line) -> Iterator[Obstacle]:
     newer = sorted(node for node, line in releases.lines.items() if line > to)
     if newer and not (in_force is not None and in_force > to):
         line = max(releases.lines[node] for node in newer)
-        yield Obstacle(
-            ObstacleKind.VERSION,
-            f"{brokers_named(newer)} run{'s' if len(newer) == 1 else ''} {_text(line)}: kfix judges upgrades only",
-        )
+        runs = "runs" if len(newer) == 1 else "run"
+        what = f"{nodes_named(newer, 'node')} {runs} {_text(line)}: kfix judges upgrades only"
+        yield Obstacle(ObstacleKind.VERSION, what)
 
 
 def _before_upgrade(case: CaseFile, to: Line) -> Iterator[str]:
@@ -135,7 +135,7 @@ def _clients(requests: Requests | None) -> Assessment:
         Obstacle(
             ObstacleKind.CLIENTS,
             f"client {each.client!r} sends {each.api} version {each.version}, and Kafka 4 takes {each.least} or later",
-            next="update the client: Java 2.1, librdkafka 2.0, or another that Kafka 4 takes",
+            next="update the client; of Java clients Kafka 4 takes 2.1 and later",
         )
         for each in refused_since_4(requests)
     )

@@ -29,10 +29,10 @@ _DEEP = 60
 
 @dataclass(frozen=True, slots=True)
 class EarlierFindings:
-    """The files with the findings of the previous audit of a cluster, in which it is called `was`."""
+    """The files with the findings of the previous audit of a cluster, in which it has one of the names `was`."""
 
     files: tuple[str, ...] = ()
-    was: str = ""
+    was: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -97,10 +97,16 @@ def _findings(root: StoreLocation, compared: Mapping[str, Audit]) -> Mapping[str
         by_run.setdefault((file.day, file.run), []).append(file)
     found = {}
     for cluster, audit in compared.items():
-        was = next((old for old, new in audit.names.items() if new == cluster), cluster)
-        files = (f for f in by_run.get(audit.key, ()) if f.clusters is None or f.clusters[0] <= was <= f.clusters[1])
-        found[cluster] = EarlierFindings(tuple(str(file.place) for file in files), was)
+        # The audit that noticed a new name stored it already.
+        was = {old for old, new in audit.names.items() if new == cluster}
+        was |= {cluster} - audit.names.keys()
+        files = (file for file in by_run.get(audit.key, ()) if _may_have(file, was))
+        found[cluster] = EarlierFindings(tuple(str(file.place) for file in files), tuple(sorted(was)))
     return found
+
+
+def _may_have(file: TableFile, clusters: Iterable[str]) -> bool:
+    return file.clusters is None or any(file.clusters[0] <= each <= file.clusters[1] for each in clusters)
 
 
 def earlier_rows(
@@ -113,7 +119,7 @@ def earlier_rows(
     by_file: dict[str, dict[str, str]] = {}
     for cluster, each in earlier.items():
         for file in each.files:
-            by_file.setdefault(file, {})[each.was] = cluster
+            by_file.setdefault(file, {}).update(dict.fromkeys(each.was, cluster))
     found: dict[str, list[FindingRow]] = {}
     for file, names in by_file.items():
         # Fixed findings are history.

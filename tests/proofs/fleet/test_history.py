@@ -49,15 +49,16 @@ def test_an_audit_repeated_replaces_its_own_tables_and_nothing_else(tmp_path, en
     # No file is changed: the new ones are of that run, and of the logs of its tables.
     assert {n: after[n] for n in before} == before
     mine = [f"tables/{spec.name}/day={day_of(1)}/" for spec in AUDITED]
+    counts = [sum(n.startswith(folder) for n in before) for folder in mine]
     new = [n for n in after if n not in before and "_delta_log" not in n]
-    assert [sum(n.startswith(folder) for n in new) for folder in mine] == [1] * len(AUDITED)
-    assert len(new) == len(AUDITED)
+    assert [sum(n.startswith(folder) for n in new) for folder in mine] == counts
+    assert len(new) == sum(counts) >= len(AUDITED)
     logs = [n for n in after if n not in before and "_delta_log" in n]
     assert sorted(n.split("/")[1] for n in logs) == sorted(spec.name for spec in AUDITED)
     assert nights_of(tmp_path) == runs
     # The files of the attempt before stay for whoever has just opened the table, and go when the store is cleaned.
     assert [StoreTable(place_of(tmp_path), spec).clean(24) for spec in AUDITED] == [0] * len(AUDITED)
-    assert [StoreTable(place_of(tmp_path), spec).clean(0) for spec in AUDITED] == [1] * len(AUDITED)
+    assert [StoreTable(place_of(tmp_path), spec).clean(0) for spec in AUDITED] == counts
     assert reported(tmp_path, find_audit(place_of(tmp_path), day=day_of(1)), engine).findings == second.findings
     assert second.findings == first.findings
     # The time that a cluster took is another each time.
@@ -65,9 +66,9 @@ def test_an_audit_repeated_replaces_its_own_tables_and_nothing_else(tmp_path, en
 
 
 def nights_of(root):
-    """{table: {run: rows}}, as a reader without kfix counts them."""
+    """{table: {run: rows}}, as a reader without kfix counts them; tables of facts are made once there is a fact."""
     found = {}
-    for spec in ALL:
+    for spec in (each for each in ALL if (root / "tables" / each.name).exists()):
         rows = DeltaTable(str(root / "tables" / spec.name)).to_pyarrow_table(columns=["day", "run"]).to_pylist()
         found[spec.name] = Counter((r["day"], r["run"]) for r in rows)
     return found

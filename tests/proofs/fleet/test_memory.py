@@ -51,8 +51,10 @@ def test_an_id_is_remembered_while_the_cluster_is_unread(tmp_path, engine):
 
 def damage(kind, found):
     """Damages the row of an audit, or the files of its findings and score cards. Returns the paths."""
-    rows = {spec: path_in(found, spec) for spec in (AUDITS, FINDINGS, CLUSTERS)}
-    row = rows.pop(AUDITS)
+    [row] = paths_in(found, AUDITS)
+    rows = [
+        (file, column) for spec, column in ((FINDINGS, "since"), (CLUSTERS, "score")) for file in paths_in(found, spec)
+    ]
     if kind in {"manifest", "odd manifest", "files of another attempt"}:
         table = pq.read_table(row, partitioning=None)
         manifest = json.loads(table["manifest"][0].as_py())
@@ -67,19 +69,20 @@ def damage(kind, found):
     if kind in {"row is gone", "row is truncated"}:
         row.unlink() if "gone" in kind else row.write_bytes(row.read_bytes()[:100])
         return [row]
-    for file, column in zip(rows.values(), ("since", "score"), strict=True):
+    for file, column in rows:
         if kind == "gone":
             file.unlink()
         elif kind == "truncated":
             file.write_bytes(file.read_bytes()[:100])
         else:
             pq.write_table(pq.read_table(file, partitioning=None).drop_columns([column]), file)
-    return [*rows.values()]
+    return [file for file, _ in rows]
 
 
-def path_in(found, spec):
-    [file] = StoreTable(found.root, spec).files(lambda day, run: (day, run) == found.key)
-    return Path(file.place.path)
+def paths_in(found, spec):
+    """The files of an audit in a table; each task wrote its own findings."""
+    files = StoreTable(found.root, spec).files(lambda day, run: (day, run) == found.key)
+    return [Path(file.place.path) for file in files]
 
 
 DAMAGE = (

@@ -127,6 +127,30 @@ def test_a_damaged_state_is_a_remark_and_no_traceback(kfix):
     assert (said.exit_code, "quorum-state: has no epoch: not read" in said.stdout) == (22, True)
 
 
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"leaderEpoch": float("inf")},
+        {"leaderEpoch": 1, "leaderId": "one"},
+        {"leaderEpoch": 1, "currentVoters": 5},
+        {"leaderEpoch": 1, "currentVoters": [7, {"voterId": "x"}, {}]},
+    ],
+)
+def test_a_hostile_state_is_no_traceback(kfix, state):
+    copy_of(1, batch(0, epoch=1, pairs=[topic("orders", ONE)]), state=state)
+    said = kfix("disks")
+    assert said.exit_code in {20, 22}, said.output
+    assert "voters:" not in said.stdout
+
+
+def test_damaged_voters_are_a_remark(kfix):
+    key, value = voters(1, 2)
+    copy_of(1, batch(0, epoch=1, pairs=[(key, value[:9])], kind=CONTROL))
+    said = kfix("disks")
+    assert said.exit_code == 22, said.output
+    assert "the voters at offset 0 are not those of a known version" in " ".join(said.stdout.split())
+
+
 def test_a_record_that_is_none_of_metadata_leaves_the_list_open(kfix):
     copy_of(1, BASE + batch(2, epoch=4, pairs=[(None, b"\7what"), topic("late", TWO)]))
     copy_of(2, BASE)

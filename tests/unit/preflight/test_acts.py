@@ -1,6 +1,7 @@
 """The obstacles to an act, by snapshots on paper."""
 
 import json
+import os
 from dataclasses import replace
 
 import pytest
@@ -254,6 +255,12 @@ def test_an_upgrade_to_kafka_4_asks_for_what_clients_send(tmp_path):
     assert found.exit_code == 23
     assert found.assessment.obstacles[1].what == "client 'till' sends Fetch version 3, and Kafka 4 takes 4 or later"
     assert "4 requests from 2026-11-27 06:00:01 to 2026-11-27 06:00:04" in " ".join(found.assessment.cautions)
+
+
+def test_a_pipe_in_the_place_of_a_log_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe.log")
+    with pytest.raises(UsageError, match=r"pipe\.log"):
+        upgrade("4.3.1", [tmp_path / "pipe.log"])
 
 
 def test_a_log_without_requests_is_refused(tmp_path):
