@@ -46,20 +46,23 @@ _UNNAMED = -1
 #: The two forms of a word in a `Meaning`.
 _NUMBER = re.compile(r"\[([^|\]]+)\|([^\]]+)\]")
 _LEADER_ERRORS = frozenset({5, 6, 19, 20})
+#: Why a broker does not start, or stops.
+_NO_START = (
+    "files",
+    "all log dirs",
+    "disk full",
+    "locked",
+    "truncation refused",
+    "cluster id",
+    "broker id",
+    "id taken",
+)
 #: {kind: the kinds that explain it where they are about the same broker}.
 _EXPLAINED_BY = {
-    "stopped": ("files", "all log dirs", "disk full", "truncation refused", "cluster id", "broker id", "id taken"),
-    "shutting down": (
-        "files",
-        "all log dirs",
-        "disk full",
-        "truncation refused",
-        "cluster id",
-        "broker id",
-        "id taken",
-        "stopped",
-    ),
-    "log dir": ("files", "all log dirs", "disk full"),
+    "stopped": _NO_START,
+    "shutting down": (*_NO_START, "stopped"),
+    "all log dirs": ("disk full",),
+    "log dir": ("files", "all log dirs", "disk full", "locked"),
     "gone": ("all log dirs", "disk full", "truncation refused", "stopped", "shutting down"),
     "unreachable": ("advertised", "gone", "stopped", "shutting down"),
     "voter": ("no voters",),

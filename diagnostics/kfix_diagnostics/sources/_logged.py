@@ -75,6 +75,13 @@ MEANINGS: Final = {
          "If it lasts, find the member that does not poll: kafka-consumer-groups.sh --describe --members"),
         "Do not restart all consumers: each start begins another rebalance", "consumers of the group",
     ),
+    "storm": Meaning(
+        "KFX111", _W, "a group", "{names} does not settle{more}: each removal begins another rebalance",
+        "members crash, hang, or need longer than max.poll.interval.ms for one poll", _LIKELY,
+        ("Find the member that the reasons name, and read its log at these times",
+         "If it processes slowly: lower max.poll.records, or raise max.poll.interval.ms"),
+        "Do not restart all consumers: each start begins another rebalance", "consumers of the group",
+    ),
     "unstable": Meaning(
         "KFX108", _C, "a group",
         "{names} waits for a transaction that does not end{more}: its committed offsets are not stable",
@@ -110,7 +117,7 @@ MEANINGS: Final = {
     "all log dirs": Meaning(
         "KFX406", _C, "log directories", "{broker} stopped [itself: all its|themselves: all their] log directories "
         "failed ({detail})",
-        "the disk failed, was unmounted, or its file system reports errors", _LIKELY,
+        "the disk failed, is full, was unmounted, or its file system reports errors", _LIKELY,
         ("Repair the disk or the file system with its old data, then start {broker}",), _DISK,
         "partitions whose only in-sync replica is there",
     ),
@@ -120,6 +127,7 @@ MEANINGS: Final = {
         ("Enlarge the file system, then start {broker}. Otherwise remove files that are not Kafka's",
          "Then lower the retention of the largest topics"),
         "Do not delete segment files by hand: the log of the partition is corrupt then",
+        "partitions whose only in-sync replica is there",
     ),
     "files": Meaning(
         "KFX402", _W, "a broker", "{broker} [has|have] no file descriptor left ({detail}): connections are refused, "
@@ -160,6 +168,12 @@ MEANINGS: Final = {
         "another process has the same id, or the session of the old one has not expired yet", _LIKELY,
         ("Wait for the session timeout and start it again; if that is refused, find the other process with this id",),
         "Do not delete the registration by hand: the other process may be alive",
+    ),
+    "locked": Meaning(
+        "KFX401", _W, "a log directory", "{broker} does not start: {detail}",
+        "another process uses the log directory, such as a broker that has not stopped yet", _LIKELY,
+        ("Find the process that has the directory open (fuser, lsof), and end it if it is an old broker",),
+        "Do not delete the file .lock: two brokers that write one directory destroy its logs",
     ),
     "broker id": Meaning(
         "KFX105", _C, "a broker id", "{broker} [does not start: its configured id is|do not start: their configured "
@@ -247,6 +261,12 @@ MEANINGS: Final = {
          "On a cluster of fewer brokers set offsets.topic.replication.factor to their number"),
         "Do not create __consumer_offsets by hand: its settings differ from those of other topics", "all groups",
     ),
+    "too few brokers": Meaning(
+        "KFX117", _W, "a topic", "a topic cannot be created: {detail}",
+        "too few brokers are alive, or the topic is given too many replicas", _LIKELY,
+        ("Start the brokers that are down with their old disks",
+         "On a cluster of fewer brokers create the topic with as many replicas as there are brokers"), _CLEAN,
+    ),
     "not loaded": Meaning(
         "KFX118", _C, "partitions", "the coordinator on {broker} failed to load {names} and refuses its groups",
         "a record that the coordinator cannot read", _LIKELY,
@@ -299,6 +319,19 @@ MEANINGS: Final = {
         ("Start the ZooKeeper servers until a majority runs; brokers register again by themselves",),
         "Do not restart brokers before that: without ZooKeeper they do not start",
     ),
+    "no metadata": Meaning(
+        "KFX117", _W, "a client", "a client waits in vain for metadata: {detail}",
+        "the topic does not exist, the client may not describe it, or it reaches no broker", _POSSIBLE,
+        ("Check that the topic exists: kafka-topics.sh --describe",
+         "Check that the client reaches the address that the brokers advertise"),
+        "Do not restart brokers because of it: nothing shows that one is at fault",
+    ),
+    "login": Meaning(
+        "KFX402", _W, "a broker", "connections to {broker} fail at the authentication: {detail}",
+        "wrong credentials, or a certificate that one side does not trust or that has expired", _LIKELY,
+        ("Compare the credentials and certificates of both sides, and their dates of expiry",),
+        "Do not restart the broker for this alone: it runs, and refuses",
+    ),
     "advertised": Meaning(
         "KFX402", _W, "advertised.listeners", "{broker} [advertises|advertise] {detail}, which clients on other "
         "hosts cannot reach",
@@ -333,8 +366,8 @@ MEANINGS: Final = {
         repairs="Remove the throttles. The runbook refuses while anything is being moved",
     ),
     "reassignment": Meaning(
-        "KFX501", _W, "partitions", "the reassignment of {names} failed", "a broker of the new replicas is not alive",
-        _POSSIBLE,
+        "KFX501", _W, "partitions", "the reassignment of {names} failed{more}",
+        "a broker of the new replicas is not alive", _POSSIBLE,
         ("Check that all brokers of the new assignment are alive, then run kafka-reassign-partitions.sh again",),
         "Do not delete /admin/reassign_partitions by hand",
     ),

@@ -8,7 +8,17 @@ from typing import Final
 from kfix.diagnose.pasted.entries import LogEntry
 from kfix.diagnose.pasted.gathered import Gathered
 from kfix.diagnose.pasted.kcat import LOOPBACK
-from kfix.diagnose.pasted.signs import CONNECTION, DISCOVERED, GROUP, METADATA, PAIR, TOPIC, UNAVAILABLE, UNNAMED
+from kfix.diagnose.pasted.signs import (
+    CONNECTION,
+    DISCOVERED,
+    GROUP,
+    METADATA,
+    OPENING,
+    PAIR,
+    TOPIC,
+    UNAVAILABLE,
+    UNNAMED,
+)
 
 # Errors of Kafka in the wordings of its clients: their names, their classes, and their sentences.
 
@@ -130,7 +140,7 @@ def _metadata(entry: LogEntry, gathered: Gathered) -> bool:
 
 
 def _connection(entry: LogEntry, gathered: Gathered) -> bool:
-    found = CONNECTION.search(entry.text)
+    found = CONNECTION.search(entry.text) or OPENING.search(entry.text)
     if found is None:
         return False
     kind = "advertised" if LOOPBACK.match(found["host"]) else "unreachable"

@@ -44,13 +44,17 @@ _FETCHES: Final = re.compile(r"\[ReplicaFetcherManager on broker (?P<broker>\d+)
 _FETCHED: Final = re.compile(r"([\w.-]{1,249}-\d{1,9}) -> ")
 #: An exception of a client that is pasted without its entry.
 _THROWN: Final = re.compile(
-    r"(?:cimpl\.KafkaException: )?KafkaError\{|org\.apache\.kafka\.common\.errors\.\w+Exception\b"
+    r"(?:cimpl\.KafkaException: )?KafkaError\{|(?:Caused by: )?org\.apache\.kafka\.common\.errors\.\w+Exception\b"
 )
 #: An exception in a stack trace; the last one is the cause of those above it.
 _CAUSE: Final = re.compile(r"^(?:Caused by: )?(?:[a-z]\w*\.)+([A-Z][\w$]*(?:Exception|Error)\b.*)", re.MULTILINE)
 #: Elections of controllers; this many within minutes mean that no controller lasts.
 _UNSTEADY: Final = 4
 _WITHIN: Final = 600.0
+#: This many removals of members within that time mean that the group does not settle.
+_REMOVALS: Final = 3
+#: Seconds within which two entries are about one removal.
+_SAME: Final = 1.0
 #: A follower prints an error every second while it lasts, also for a moment when a topic is created or deleted. A
 #: broker that does not start prints its error as the last one of each attempt.
 _REPEATED: Final = frozenset({"fetch refused", "cluster id", "broker id"})
@@ -79,6 +83,7 @@ class LogFormat:
         self._last: dict[str, float] = {}
         self._unplaced: set[tuple[tuple[str, str], ComplaintKey]] = set()
         self._elected: dict[tuple[int, int], tuple[float, PastedLine]] = {}
+        self._removed: dict[str, list[tuple[float, PastedLine, str]]] = {}
 
     def take(self, line: PastedLine) -> bool:
         """Returns whether the line begins an entry, or continues the one above."""
@@ -132,7 +137,7 @@ class LogFormat:
         of_client = not of_broker and client_error(entry, gathered)
         if of_broker or of_client:
             gathered.formats[NAME if of_broker else CLIENT] += 1
-        return any((self._isr(entry), self._ends(entry), of_broker, of_client))
+        return any((self._isr(entry), self._member(entry), self._ends(entry), of_broker, of_client))
 
     def _sign(self, kind: str, found: re.Match[str], entry: LogEntry) -> None:
         parts = {key: value or "" for key, value in found.groupdict().items()}
@@ -147,7 +152,7 @@ class LogFormat:
         detail = parts.get("detail", "")
         if kind == "stopped" and (causes := _CAUSE.findall(entry.text)):
             detail += f": {causes[-1]}" if causes[-1] not in detail and detail not in causes[-1] else ""
-        detail = detail[:_LONGEST_DETAIL]
+        detail = detail[:_LONGEST_DETAIL].strip()
         if " " not in detail and "/" not in detail:
             detail = detail.rpartition(".")[2]  # The package of an exception.
         key = self._gathered.complain(kind, name, -1, entry.line, at=entry.at, broker=own, detail=detail)
@@ -237,6 +242,15 @@ class LogFormat:
             return False
         return True
 
+    def _member(self, entry: LogEntry) -> bool:
+        """Notes which member a coordinator removed from its group since it did not answer or poll."""
+        found = signs.MEMBER_FAILED.search(entry.text)
+        if found is None:
+            return "to rebalance group " in entry.text or "Stabilized group " in entry.text
+        group, why = found["group"] or found["g"], found["reason"] or f"member {found['member']} has failed"
+        self._removed.setdefault(group, []).append((entry.at, entry.line, why))
+        return True
+
     def _note_up(self, broker: int, entry: LogEntry, *, up: bool) -> None:
         order = (entry.at, entry.line.number)
         if broker not in self._up or order >= self._up[broker][0]:
@@ -250,6 +264,7 @@ class LogFormat:
             if not self._gathered.is_deleted(tp.topic, at, line.number):
                 self._finish_partition(tp, view, line)
         self._finish_elections()
+        self._finish_groups()
         for source, key in self._unplaced:
             writers = self._writers.get(source, set())
             if len(writers) == 1 and key in self._gathered.complaints:
@@ -309,6 +324,20 @@ class LogFormat:
                 detail = f"{_UNSTEADY} elections within {last[0] - first[0]:.0f} s"
                 self._gathered.complain("unsteady", "", -1, last[1], detail=detail)
                 return
+
+    def _finish_groups(self) -> None:
+        """Notes groups whose coordinator removes members again and again, which no deployment explains."""
+        for group, removed in self._removed.items():
+            apart: list[tuple[float, PastedLine, str]] = []
+            for each in sorted(removed, key=lambda each: each[0]):
+                if not apart or each[0] - apart[-1][0] > _SAME:
+                    apart.append(each)
+            for first, last in zip(apart, apart[_REMOVALS - 1 :], strict=False):
+                if last[0] - first[0] <= _WITHIN:
+                    seconds = f"{last[0] - first[0]:.0f} s"
+                    detail = f"{_REMOVALS} members were removed within {seconds}; the last reason is: {last[2]}"
+                    self._gathered.complain("storm", group, -1, last[1], at=last[0], detail=detail)
+                    break
 
 
 def _writer(line: PastedLine) -> tuple[str, str]:

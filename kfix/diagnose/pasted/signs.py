@@ -21,7 +21,8 @@ _HINTS: Final = (
     "Changed partition", "starts at", "become follower", "encing broker", "unfence", "nclean", "UNCLEAN",
     "active controller", "Renouncing", "oters", "aiting for", "Truncating", "started", "STARTED", "shutting",
     "shut down", " ISR ", "zkVersion", "Socket error", "Session ", "Connected.", "ransition to", " elect", "-elect",
-    "Election", "Deletion of", "Added fetcher", "active brokers", "xception", "copying log",
+    "Election", "Deletion of", "Added fetcher", "active brokers", "xception", "copying log", "Stabilized group",
+    "to rebalance group", "has failed, removing",
 )  # fmt: skip
 
 
@@ -120,6 +121,7 @@ SERVER: Final = (
     ),
     *_sign("files", r"Error while accepting connection(?s:.*)(?P<detail>Too many open files)",
            r"(?:log dir|in dir|directory) /(?s:.*)(?P<detail>Too many open files)"),
+    *_sign("locked", r"(?P<detail>Failed to acquire lock on file \.lock in /[^\s]*[^\s.])"),
     *_sign("disk full", r"(?P<detail>No space left on device)", r"(?P<detail>Disk quota exceeded)"),
     *_sign(
         "log dir",
@@ -139,7 +141,10 @@ SERVER: Final = (
            rf"UNCLEAN partition change for {_TP}"),
     *_sign("offsets topic",
            r"(?P<detail>alive brokers '\d+' does not meet the required replication factor '\d+')",
-           r"(?P<detail>[Rr]eplication factor: \d+ larger than available brokers: \d+)",
+           r"__consumer_offsets(?s:.*)(?P<detail>[Rr]eplication factor: \d+ larger than available brokers: \d+)",
+           r"__consumer_offsets(?s:.*)(?P<detail>target replication factor of \d+ cannot be reached because only "
+           r"\d+ broker\(s\))"),
+    *_sign("too few brokers", r"(?P<detail>[Rr]eplication factor: \d+ larger than available brokers: \d+)",
            r"(?P<detail>target replication factor of \d+ cannot be reached because only \d+ broker\(s\))"),
     *_sign("min isr", rf"insync replicas for partition {_TP} is (?P<detail>\[\d+\], below required minimum \[\d+\])",
            rf"current ISR .*?(?P<detail>insufficient to satisfy the min\.isr requirement of \d+) for .*?{_TP}"),
@@ -149,7 +154,7 @@ SERVER: Final = (
            r"Election has timed out, backing off", r"Insufficient remaining votes to become leader"),
     *_sign("migration", r"KRaftMigrationDriver[^\]]*\] (?P<detail>(?:No brokers are known to KRaft|Still waiting).*)"),
     *_sign("tiered", rf"Error occurred while copying log segments of partition:? (?:[\w-]{{22}}:)?{_TP}"),
-    *_sign("not loaded", rf"Failed to load metadata from {_TP} with epoch"),
+    *_sign("not loaded", rf"Failed to load metadata from {_TP} with epoch", rf"Error loading offsets from {_TP}"),
     *_sign("fetch refused", rf"Error for partition (?:\[(?P<topic>[\w.-]+),(?P<partition>\d+)\]|{_TP}) to broker "
            r"(?P<broker>\d+):(?P<detail>[\w.$]+)",
            rf"leaderId=(?P<broker>\d+).*?\] Error for partition {_TP} at offset \d+\s*(?P<detail>[\w.$]*)",
@@ -161,6 +166,10 @@ SERVER: Final = (
     *_sign("stale record", rf"\[Partition {_TP} broker=(?P<broker>\d+)\] Cached zkVersion"),
     *_sign("offline", rf"failed to change state for partition {_TP} from \w+ to OnlinePartition",
            rf"error during state change of partition {_TP} from \w+ to Online"),
+    *_sign("no metadata", r"(?P<detail>Topic [\w.-]{1,249} not present in metadata after \d+ ms)"),
+    *_sign("login", r"onnection to node (?P<broker>-?\d+) \(\S+\) failed authentication due to: (?P<detail>.{1,120})",
+           r"(?P<detail>SASL authentication error: [\w :,.-]{1,120})",
+           r"(?P<detail>SSL handshake failed: [\w :,.-]{1,120})"),
     *_sign("advertised", r"onnection to node (?P<broker>\d+) \((?P<detail>(?:localhost|127\.)\S*)\) could not"),
     *_sign("unreachable", r"onnection to node (?P<broker>\d+) \((?P<detail>\S+)\) could not be established",
            r"onnection to (?P<broker>\d+) was disconnected before"),
@@ -176,6 +185,11 @@ SERVER: Final = (
     *_sign("pod", r"[Pp]od (?:resource )?(?P<detail>[\w-]+-\d+)(?: in namespace \S+)? to (?:become|be) ready"),
     *_sign("reassignment", rf"(?:Failed completing|Error completing) reassignment of partition {_TP}"),
 )  # fmt: skip
+#: A coordinator removes a member that does not answer or poll; a member that is stopped leaves by itself.
+MEMBER_FAILED: Final = re.compile(
+    r"Member (?P<member>\S+) in group (?P<group>.{1,249}?) has failed, removing it|"
+    r"to rebalance group (?P<g>.{1,249}?) in state .*?reason: (?P<reason>[^)]*(?:expiration|poll timeout)[^)]*)"
+)
 _STARTED: Final = r"(?:KafkaServer|BrokerServer) id=(?P<broker>\d+)\] (?:started$|Transition from STARTING to STARTED)"
 #: {kind: the wording that shows its end}. The subject is the error's, so `group` has to be in the same entry.
 ENDS: Final = (
@@ -191,7 +205,10 @@ DISCOVERED: Final = re.compile(
     r'Discovered group coordinator|Group "[^"]+" coordinator is \S+ id \d+|'
     r"coordinator for (?:consumer)?group \S+ is #\d+"
 )
-UNAVAILABLE: Final = re.compile(r"[Gg]roup coordinator \S+ \(id: \d+ rack: \S*?\) is unavailable or invalid")
+UNAVAILABLE: Final = re.compile(
+    r"[Gg]roup coordinator \S+ \(id: \d+ rack: \S*?\) is unavailable or invalid|"
+    r"coordinator for (?:consumer)?group \S+ is unavailable"
+)
 #: Places at which a client prints the name of a group.
 GROUP: Final = re.compile(
     r"\bgroup(?:Id|\.id|_id)?=['\"]?(?P<a>[^\s,\]'\")]{1,249})|\b[Gg]roup \"(?P<b>[^\"]{1,249})\"|"
@@ -211,6 +228,10 @@ TOPIC: Final = re.compile(
 CONNECTION: Final = re.compile(
     r"(?:^|[ :/])(?P<host>[\w.-]+|\[[\da-f:]+\]):(?P<port>\d+)/(?P<broker>\d+): ?"
     r"(?P<detail>Connect to \S+ failed: [\w ]+|Disconnected|Connection refused|Failed to resolve[^:]*)"
+)
+#: franz-go: the same.
+OPENING: Final = re.compile(
+    r"open connection to broker; addr: (?P<host>[\w.-]+):(?P<port>\d+), broker: (?P<broker>\d+), err: (?P<detail>.*)"
 )
 #: An error that a client prints as an object, without naming its subject.
 UNNAMED: Final = re.compile(

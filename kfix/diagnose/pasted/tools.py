@@ -46,7 +46,10 @@ _RPK_ROW: Final = re.compile(r"={3,}$|-?\d+\*?\s+\S|[\w.-]+\s+\d+(?:\s+\d+)?$|[A
 _ELECTION: Final = re.compile(
     r"Error completing leader election \(\w+\) for partition: (?P<tp>[\w.-]+-\d+): (?P<error>[^\s:]+)"
 )
-_MOVE_FAILED: Final = re.compile(r"Reassignment of partition (?P<tp>[\w.-]+-\d+) failed")
+_MOVE_FAILED: Final = re.compile(
+    r"Reassignment of partition (?P<tp>[\w.-]+-\d+) failed|"
+    r"There is no active reassignment of partition (?P<absent>[\w.-]+-\d+), but (?P<detail>replica set is .*?)\.?$"
+)
 
 
 class ToolsFormat:
@@ -99,7 +102,7 @@ class ToolsFormat:
             self._gathered.complain("election", election["tp"], -1, line, detail=election["error"].rpartition(".")[2])
             return self._used("kafka-leader-election")
         if move := _MOVE_FAILED.match(line.text):
-            self._gathered.complain("reassignment", move["tp"], -1, line)
+            self._gathered.complain("reassignment", move["tp"] or move["absent"], -1, line, detail=move["detail"] or "")
             return self._used("kafka-reassign-partitions")
         if pod := _WAITS_FOR_POD.match(line.text):
             self._gathered.complain("pod", "", -1, line, detail=pod["pod"])

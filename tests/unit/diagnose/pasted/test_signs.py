@@ -157,7 +157,7 @@ def test_an_unknown_error_is_shown_before_prose_and_is_never_healthy() -> None:
 
 LEFT = "[Partition orders-4 broker=2] Shrinking ISR from 2,1,3 to 2"
 FATAL = "[KafkaServer id={}] Fatal error during KafkaServer startup. Prepare to shutdown (kafka.server.KafkaServer)"
-LOCK = "org.apache.kafka.common.KafkaException: Failed to acquire lock on file .lock in /data"
+LOCK = "org.apache.kafka.common.KafkaException: Socket server failed to bind to k1:9092: Address already in use"
 SHRUNK = "Topic: {} Partition: 0 Leader: 2 Replicas: 2,3 Isr: 2 Elr: 3\n"
 
 
@@ -246,3 +246,31 @@ def test_an_error_that_a_node_repeats_is_over_once_its_log_goes_on_without_it(
 ) -> None:
     late = f"[2026-11-22 03:10:{second},402] INFO [Controller id={node}] Resigned (kafka.controller.KafkaController)"
     assert len(gather(f"{AT.format(1)}{UNKNOWN} t-0. (x)\n{late}").lasting()) == errors
+
+
+REMOVED = "INFO [GroupCoordinator 1]: Member c-2 in group g has failed, removing it from the group (k.GroupCoordinator)"
+PREPARING = (
+    "INFO [GroupCoordinator 1]: Preparing to rebalance group g in state PreparingRebalance with old generation 6 "
+    "(__consumer_offsets-11) (reason: {}) (k.GroupCoordinator)"
+)
+SLOW = "Removing member c-2 on LeaveGroup; client reason: consumer poll timeout has expired."
+
+
+@pytest.mark.parametrize(
+    ("entries", "stormy"),
+    [
+        ([REMOVED] * 3, True),
+        ([REMOVED] * 2, False),
+        ([PREPARING.format(SLOW)] * 3, True),
+        ([PREPARING.format("Adding new member c-2 with group instance id None")] * 9, False),
+    ],
+)
+def test_a_group_does_not_settle_if_members_are_removed_again_and_again(entries: list[str], *, stormy: bool) -> None:
+    text = "".join(f"[2026-11-22 03:1{minute}:00,402] {entry}\n" for minute, entry in enumerate(entries))
+    assert [(error.about, error.name) for error in gather(text).lasting()] == ([("storm", "g")] if stormy else [])
+
+
+def test_one_removal_in_two_entries_counts_once() -> None:
+    twice = PREPARING.format("removing member c-2 on heartbeat expiration")
+    text = "".join(f"{AT.format(1)}{entry}\n" for entry in (REMOVED, twice) * 3)
+    assert gather(text).lasting() == ()
