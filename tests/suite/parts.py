@@ -2,8 +2,8 @@
 
 What a test costs decides where it runs (tests/costs.json). `fast` has every function of `WHOLE`, with as many copies as
 `COPIES_COST` pays for, unless one copy alone costs more than `DEAR`; and of these dear ones, and of the tests on real
-brokers and Spark, those of `ALWAYS` and some copies of `IN_TURN`. Slices share out all tests; a run of one
-leaves out what `fast` has.
+brokers and Spark, those of `ALWAYS` and some copies of `IN_TURN`. Slices share out all other tests. One round of them
+has every function; if the copies of one cost more than `ROUND`, it has some of them, and the next round has others.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from tests.suite.copies import by_function, function_of, some, turn_of
+from tests.suite.copies import T, by_function, function_of, some, turn_of
 from tests.suite.costs import Costs
 
 #: CPU seconds that `make test` may cost: a quarter of an hour on two idle cores, waits included.
@@ -22,6 +22,8 @@ BUDGET = 1300
 OVERHEAD = 60
 #: CPU seconds of a slice.
 SLICE = 450
+#: CPU seconds for the copies of one function in a round of slices: a function is not redundant, its copies are.
+ROUND = 300
 #: CPU seconds for the copies of one function, and for one copy of a test that `fast` has.
 COPIES_COST = 0.5
 DEAR = 4.0
@@ -84,15 +86,16 @@ class Suite:
         return IN_TURN.get(function, 0)
 
     def slices(self) -> list[list[str]]:
-        """Every test in one of them, of about equal cost: a file as a whole, or its functions where it is too dear."""
+        """The slices of this round, of about equal cost: a file is in one, or its functions where it is too dear."""
         parts = [part for ids in self._by_file() for part in self._pieces(ids)]
-        count = max(-(-int(sum(self.costs.total(part) for part in parts)) // SLICE), 1)
+        costs = [max(map(self.costs.total, part)) for part in parts]
+        count = max(-(-int(sum(costs)) // SLICE), 1)
         heap = [(0.0, number) for number in range(count)]
         slices: list[list[str]] = [[] for _ in range(count)]
-        for part in sorted(parts, key=lambda part: (-self.costs.total(part), part[0])):
-            cost, number = heapq.heappop(heap)
-            slices[number] += part
-            heapq.heappush(heap, (cost + self.costs.total(part), number))
+        for cost, part in sorted(zip(costs, parts, strict=True), key=lambda each: (-each[0], each[1])):
+            filled, number = heapq.heappop(heap)
+            slices[number] += part[self.commit // count % len(part)]
+            heapq.heappush(heap, (filled + cost, number))
         return slices
 
     def slice(self, again: frozenset[str] = frozenset()) -> tuple[int, int, frozenset[str]]:
@@ -121,20 +124,29 @@ class Suite:
             raise SelectionError(f"`make test` would cost {cost:.0f} CPU seconds of {BUDGET}; dearest: {names}")
 
     def _by_file(self) -> list[list[str]]:
+        """The tests of each file that not every run of `make test` has."""
+        ids = by_function(self.nodeids).items()
+        whole = {nodeid for function, copies in ids if len(copies) <= self._copies(function) for nodeid in copies}
         files: dict[str, list[str]] = {}
         for nodeid in self.nodeids:
-            files.setdefault(nodeid.partition("::")[0], []).append(nodeid)
+            if nodeid not in whole and not always(nodeid):
+                files.setdefault(nodeid.partition("::")[0], []).append(nodeid)
         return list(files.values())
 
-    def _pieces(self, ids: list[str]) -> Iterable[list[str]]:
-        """A file; its functions, if it is too dear; and some copies of one of them after the other."""
+    def _pieces(self, ids: list[str]) -> Iterable[list[list[str]]]:
+        """What one slice has, and what it has in the next rounds: a file, or copies of one function if it is dear."""
         if self.costs.total(ids) <= SLICE / 2:
-            return [ids]
-        return [piece for function, copies in by_function(ids).items() for piece in self._chunks(function, copies)]
+            return [[ids]]
+        return [piece for function, copies in by_function(ids).items() for piece in self._turns(function, copies)]
 
-    def _chunks(self, function: str, copies: list[str]) -> Iterable[list[str]]:
-        size = max(int(SLICE / 4 / max(self.costs.each(function), 0.001)), 1)
-        return (copies[start : start + size] for start in range(0, len(copies), size))
+    def _turns(self, function: str, copies: list[str]) -> Iterable[list[list[str]]]:
+        each = max(self.costs.each(function), 0.001)
+        chunks = _cut(copies, max(int(SLICE / 4 / each), 1))
+        return _cut(chunks, min(-(-int(each * len(copies)) // ROUND), len(chunks)) or 1)
+
+
+def _cut(each: list[T], size: int) -> list[list[T]]:
+    return [each[start : start + size] for start in range(0, len(each), size)]
 
 
 def always(nodeid: str) -> bool:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.suite import quarantine
 from tests.suite.copies import by_function, some
 from tests.suite.costs import OTHERS, SHARED, Costs, Measured, merged, summed
-from tests.suite.parts import BUDGET, COPIES_COST, SLICE, SelectionError, Suite, always
+from tests.suite.parts import BUDGET, COPIES_COST, ROUND, SLICE, SelectionError, Suite, always
 from tests.suite.touched import module_of
 
 UNIT = [f"tests/unit/test_a.py::test_many[{n}]" for n in range(100)]
@@ -38,9 +38,17 @@ def test_every_unit_function_is_in_make_test_with_the_copies_that_its_cost_allow
     assert {nodeid for commit in range(100) for nodeid in suite(commit).fast()} == set(UNIT)
 
 
-def test_slices_share_out_every_test_once_and_none_is_much_dearer_than_another():
+def test_slices_have_every_function_in_each_round_and_every_copy_in_turn():
+    count = len(suite().slices())
+    rounds = [[nodeid for ids in suite(number * count).slices() for nodeid in ids] for number in range(4)]
+    assert all(len(ids) == len(set(ids)) for ids in rounds)
+    assert {nodeid for ids in rounds for nodeid in ids} == {*UNIT, *REAL}
+    assert all(by_function(ids).keys() == by_function([*UNIT, *REAL]).keys() for ids in map(sorted, rounds))
+    assert all(COSTS.total([i for i in ids if "test_q" in i]) <= ROUND * 1.5 for ids in rounds)
+
+
+def test_no_slice_is_much_dearer_than_another():
     slices = suite().slices()
-    assert sorted(nodeid for ids in slices for nodeid in ids) == sorted([*UNIT, *REAL])
     assert max(COSTS.total(ids) for ids in slices) <= SLICE * 1.5
     chosen = [suite(commit).slice() for commit in range(len(slices))]
     assert [number for number, _, _ in chosen] == list(range(len(slices)))
