@@ -12,7 +12,6 @@ from typing import Any
 _TEXT: dict[str, Any] = {"type": "string"}
 _SOME: dict[str, Any] = {"type": "string", "minLength": 1}
 _TIME: dict[str, Any] = {"type": "string", "format": "date-time"}
-_NUMBER: dict[str, Any] = {"type": "number"}
 _STRINGS: dict[str, Any] = {"type": "object", "additionalProperties": _TEXT}
 _NAMES: dict[str, Any] = {"propertyNames": {"pattern": "^[a-zA-Z_][a-zA-Z0-9_]*$"}}
 
@@ -126,7 +125,7 @@ _NOTICE: dict[str, Any] = {
         "kind": {"enum": ["new", "worse", "better", "explained", "fixed", "lost", "back"]},
         "severity": {"enum": ["info", "warning", "critical"]},
         "over": {"type": "boolean"},
-        **dict.fromkeys(("at", "since"), _NUMBER),
+        **dict.fromkeys(("at", "since"), _TIME),
     },
 }
 WEBHOOK = _object("schema notices", {"schema": {"const": "kfix.notices/v1"}, "notices": _list(_NOTICE, minItems=1)})
