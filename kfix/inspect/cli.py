@@ -19,7 +19,7 @@ from kfix.front.terminal import say, say_document
 from kfix.inspect.inspect import Chosen, Depth, inspect_log_dirs
 from kfix.inspect.json_logdir import logdirs_json
 from kfix.inspect.logdir import names_lines, print_inspection
-from kfix.inspect.metadata import inspect_metadata
+from kfix.core.metadata.copies import inspect_metadata
 from kfix.inspect.metadata_report import metadata_json, metadata_lines
 
 

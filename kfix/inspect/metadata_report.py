@@ -11,7 +11,7 @@ from kfix.core.documents.outputs import written
 from kfix.core.harmless import for_json
 from kfix.core.wording import several, some
 from kfix.front.lines import Line
-from kfix.inspect.metadata import LastElection, MetadataCopy, MetadataLogs, MetadataVoter, Missing
+from kfix.core.metadata.copies import LastElection, MetadataCopy, MetadataLogs, MetadataVoter, Missing
 
 _STEP: Final = 2
 _ODD_SHOWN: Final = 20
