@@ -16,6 +16,7 @@ from kfix.heal.actions.group_evict import GroupEvict
 from kfix.heal.actions.leader_elect_unclean import ElectUnclean
 from kfix.heal.actions.manual import BringBack, Manual, WaitAction
 from kfix.heal.actions.moves import ReassignCancel, ReassignMove
+from kfix.heal.actions.new_log import MetadataLogWrite
 from kfix.heal.actions.offsets import OffsetsCommit, OffsetsRoll, OffsetsTombstone
 from kfix.heal.actions.throttles import ThrottleRate, ThrottleRemove, ThrottleReplicas, ThrottleRestore
 from kfix.heal.actions.transactions import TransactionAbort, TransactionEnd
@@ -33,6 +34,7 @@ ALL: Mapping[str, Action] = {
         ElectPreferred(),
         ElectUnclean(),
         Manual(),
+        MetadataLogWrite(),
         BringBack(),
         OffsetsCommit(),
         OffsetsRoll(),
