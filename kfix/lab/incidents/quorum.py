@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from kfix.core.errors import UsageError
 from kfix.lab.definition.recipes import KRAFT, ZK
@@ -46,28 +46,10 @@ def _refuse_few_controllers(context: IncidentContext) -> None:
 )
 def quorum_at_risk(context: IncidentContext) -> IncidentOutcome:
     """One of the controllers is dead, and not the active one: the loss of another one would stop every change."""
-    return _without_one(context, context.kill_controllers)
-
-
-@Incident(
-    "controller-disk-lost",
-    title="the disk of one controller of three is lost for good",
-    does="Kills a controller that is not the active one, and takes its disk away; needs --controllers 3.",
-    expect=("everything works, changes too", "the controller cannot start: its disk has to be replaced"),
-    not_on={ZK: NO_QUORUM},
-    own_controllers=True,
-    refuse=_refuse_few_controllers,
-)
-def controller_disk_lost(context: IncidentContext) -> IncidentOutcome:
-    """The disk of one controller is lost: it cannot start again without another disk, and maybe another voter."""
-    return _without_one(context, context.lose_controllers)
-
-
-def _without_one(context: IncidentContext, lose: Callable[[Sequence[int]], None]) -> IncidentOutcome:
     voters = sorted(quorum_of(context).addresses())
     active = active_id(context)
     doomed = next(each for each in voters if each != active)
-    lose([doomed])
+    context.kill_controllers([doomed])
     context.require(active_id(context) == active, f"controller {active} is still active")
     return IncidentOutcome(
         f"controller {active} is active, {len(voters) - 1} of {len(voters)} are alive; groups work",
@@ -91,31 +73,10 @@ def quorum_lost(context: IncidentContext) -> IncidentOutcome:
     """The controllers have lost their majority: brokers serve on from the record as it was, and nothing can change
     it.
     """
-    return _without_majority(context, context.kill_controllers)
-
-
-@Incident(
-    "quorum-majority-lost",
-    title="the disks of two controllers of three are lost for good, and none is active",
-    does="Kills the active controller and another one, and takes their disks away; needs --controllers 3.",
-    expect=(
-        "producers, consumers and groups work, from the record as it was",
-        "no start of a controller helps: kfix runbook plan quorum-recover makes the one that is left the only voter",
-    ),
-    not_on={ZK: NO_QUORUM},
-    own_controllers=True,
-    refuse=_refuse_few_controllers,
-)
-def quorum_majority_lost(context: IncidentContext) -> IncidentOutcome:
-    """The disks of most controllers are lost for good: no quorum can be formed from those that are left."""
-    return _without_majority(context, context.lose_controllers)
-
-
-def _without_majority(context: IncidentContext, lose: Callable[[Sequence[int]], None]) -> IncidentOutcome:
     active = active_id(context)
     voters = sorted(quorum_of(context).addresses(), key=lambda each: each != active)
     dying = voters[: len(voters) // 2 + 1]
-    lose(dying)
+    context.kill_controllers(dying)
     wait_none_active(context)
     offsets = wait_record_stands_still(context)
     context.require(offsets.keys() == set(context.ids()), "every broker answers")
@@ -130,6 +91,41 @@ def _without_majority(context: IncidentContext, lose: Callable[[Sequence[int]], 
             **{f"applied_{broker}": offset for broker, offset in offsets.items()},
         },
     )
+
+
+@Incident(
+    "controller-disk-lost",
+    title="the disk of one controller of three is lost for good",
+    does="Kills a controller that is not the active one, and takes its disk away; needs --controllers 3.",
+    expect=("everything works, changes too", "the controller cannot start: its disk has to be replaced"),
+    not_on={ZK: NO_QUORUM},
+    own_controllers=True,
+    refuse=_refuse_few_controllers,
+)
+def controller_disk_lost(context: IncidentContext) -> IncidentOutcome:
+    """The disk of one controller is lost: it cannot start again without another one."""
+    outcome = quorum_at_risk.act(context)
+    context.lose_disks([outcome.details["killed"]])
+    return outcome
+
+
+@Incident(
+    "quorum-majority-lost",
+    title="the disks of two controllers of three are lost for good, and none is active",
+    does="Kills the active controller and another one, and takes their disks away; needs --controllers 3.",
+    expect=(
+        "producers, consumers and groups work, from the record as it was",
+        "starting controllers does not help: quorum-recover makes the controller that is left the only voter",
+    ),
+    not_on={ZK: NO_QUORUM},
+    own_controllers=True,
+    refuse=_refuse_few_controllers,
+)
+def quorum_majority_lost(context: IncidentContext) -> IncidentOutcome:
+    """The disks of most controllers are lost for good: those that are left cannot elect one."""
+    outcome = quorum_lost.act(context)
+    context.lose_disks(map(int, str(outcome.details["controllers_killed"]).split(",")))
+    return outcome
 
 
 _ELECTED_SECONDS = 20.0

@@ -185,12 +185,11 @@ class IncidentContext:
         self.lab.nodes.kill(self.lab.state, dying, "controller")
         self.report(f"killed controller {' and '.join(map(str, dying))} (SIGKILL)")
 
-    def lose_controllers(self, numbers: Iterable[int]) -> None:
-        """Kills controllers and takes their disks away."""
-        dying = tuple(numbers)
-        self.kill_controllers(dying)
-        lose_disks(self.lab, dying)
-        self.report(f"took the disk of controller {' and '.join(map(str, dying))} away")
+    def lose_disks(self, controllers: Iterable[int]) -> None:
+        """Takes the disks of dead controllers away."""
+        lost = tuple(controllers)
+        lose_disks(self.lab, lost)
+        self.report(f"took the disk of controller {' and '.join(map(str, lost))} away")
 
     def start(self, *brokers: int) -> None:
         start_brokers(self.lab, brokers)
