@@ -134,10 +134,14 @@ def _remedies(case: CaseFile, quorum: QuorumView, missing: Sequence[ControllerAn
 
 
 def _recovery(case: CaseFile, quorum: QuorumView, missing: Sequence[ControllerAnswer]) -> Remedy:
-    """Only an operator knows that a disk is lost. The paths are theirs, too: no request shows those of controllers."""
-    lost = sorted(each.node for each in missing if each.node >= 0)
+    """Only an operator knows that a disk is lost, and the paths: no request shows those of controllers.
+
+    Where the voters may change, only the addresses of controllers are known, and not the ids.
+    """
+    lost = sorted(each.node for each in missing)
     left = sorted(each.node for each in answering(quorum)) or lost
-    names = f"-p lost={','.join(map(str, lost))} -p node={left[0] if left else 'ID'}"
+    known = min(*lost, *left) >= 0
+    names = f"-p lost={','.join(map(str, lost))} -p node={left[0]}" if known else "-p lost=ID,ID -p node=ID"
     return Remedy(
         f"Only if the disks of {named(missing)} are lost for good: recover the quorum from the copies of the metadata "
         "log that are left, with one controller as the only voter (docs/runbooks.md). Name the log directories of the "

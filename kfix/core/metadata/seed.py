@@ -13,6 +13,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterable, Iterator
+from itertools import groupby, takewhile
 from pathlib import Path
 from typing import BinaryIO, Final, NoReturn
 
@@ -21,8 +22,9 @@ from kfix.core.disk.batches import good_crc
 from kfix.core.disk.checkpoints import LEADER_EPOCH, META, PARTITION
 from kfix.core.disk.logdir import read_meta_of
 from kfix.core.disk.model import Oddity
-from kfix.core.disk.opening import NotReadError, read_small
-from kfix.core.disk.segments import Segment, batches_from, segments_in
+from kfix.core.disk.opening import DiskFile, NotReadError, read_small
+from kfix.core.disk.segments import batches_from, segments_in
+from kfix.core.kafka.batches import Batch
 from kfix.core.kafka.metadata_records import voters_batch
 from kfix.core.metadata.copies import CHECKPOINT, LOG, QUORUM_STATE, copies_read, logged_voters
 from kfix.core.private import new_folder, new_private
@@ -82,25 +84,29 @@ def _fill(new: Path, source: Path, wanted: NewLog) -> None:
 
 
 def _copy_segments(log: Path, to: Path, end: int) -> Path:
-    """Copies the batches before `end`, each with its CRC checked. Returns the last segment."""
-    copied: Path | None = None
-    for segment in segments_in(log):
-        if copied is not None and segment.base >= end:
-            break
-        copied = to / segment.path.name
-        _write(copied, _raw_batches(segment, end))
-    if copied is None:
+    """Copies the batches before `end`, one after the other, each with its CRC checked. Returns the last segment."""
+    segments = segments_in(log)
+    if not segments:
         raise NotWrittenError(f"{log} has no segment")
-    return copied
+    at, last = segments[0].base, to / segments[0].path.name
 
+    def raw(found: Iterable[tuple[DiskFile, Batch]]) -> Iterator[bytes]:
+        nonlocal at
+        for file, batch in found:
+            if batch.base != at or not good_crc(file, batch):
+                raise NotWrittenError(f"{file.name}: the batch at offset {at} is damaged or missing")
+            at = batch.last + 1
+            yield file.read(batch.at, batch.size)
 
-def _raw_batches(segment: Segment, end: int) -> Iterator[bytes]:
-    for file, batch in batches_from([segment], 0, _raise):
-        if batch.last >= end:
-            return
-        if not good_crc(file, batch):
-            raise NotWrittenError(f"{file.name}: the batch of offsets {batch.base} to {batch.last} is damaged")
-        yield file.read(batch.at, batch.size)
+    before = takewhile(lambda found: found[1].last < end, batches_from(segments, segments[0].base, _raise))
+    for path, found in groupby(before, lambda each: each[0].path):
+        last = to / path.name
+        _write(last, raw(found))
+    if at != end:
+        raise NotWrittenError(f"{log} ends at offset {at}, not at {end}")
+    if not last.exists():
+        _write(last, ())
+    return last
 
 
 def _static_state(wanted: NewLog) -> bytes:
