@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kfix.core.errors import UnreachableError
 from kfix.core.snapshot.quorum import EligibleLeaders
 from kfix.core.snapshot.reading import BrokerRegistration, ChangeResult, RegisteredAs, ResourceKind
 from kfix.core.snapshot.recovery import AppliedMetadata, CopyRead, NewLog
@@ -237,6 +238,8 @@ class MemoryKraftCluster(MemoryCluster):
     def applied(self) -> AppliedMetadata:
         self.being_read("applied")
         offsets = {each.id: self.applied_offset if each.answers else -1 for each in self.brokers.values()}
+        if not any(each.answers for each in self.brokers.values()):
+            raise UnreachableError("no broker answers")
         states = self.records.states
         return AppliedMetadata(
             offsets,

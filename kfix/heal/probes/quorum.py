@@ -9,7 +9,7 @@ from kfix.core.args import ArgKind, Args
 from kfix.core.errors import UnreachableError
 from kfix.core.ports import ClusterReader
 from kfix.core.snapshot.reading import PartitionReading
-from kfix.core.snapshot.recovery import MISSING, NewLog, is_written, parsed_offsets, parsed_partitions
+from kfix.core.snapshot.recovery import MISSING, NewLog, is_written, offsets_text, parsed_offsets, parsed_partitions
 from kfix.core.snapshot.snapshot import NO_LEADER, TopicPartition
 from kfix.core.wording import several, some
 from kfix.heal.model.answer import Answer, judge
@@ -35,11 +35,15 @@ def new_log(args: Args) -> NewLog:
 
 @probe("no KRaft controller is active")
 def no_active_controller(_args: Args, reader: ClusterReader) -> Answer:
-    """No controller answers as the active one, neither at its own listener nor through a broker."""
+    """No controller answers as the active one, neither at its own listener nor through a broker, although brokers do.
+
+    Where no broker answers either, nothing is known.
+    """
     try:
         node = reader.controller()
     except UnreachableError as error:
-        return judge(True, str(error), "no active controller")
+        applied = offsets_text(reader.applied().offsets)
+        return judge(True, f"{error}; applied by the brokers: {applied}", "no active controller")
     return judge(False, f"controller {node.broker} is active in epoch {node.epoch}", "no active controller")
 
 
@@ -61,6 +65,8 @@ def metadata_log_written(args: Args, reader: ClusterReader) -> Answer:
 
 
 def _as_now(args: Args, read: ReadFact) -> Args:
+    if "before" in args:
+        return args
     applied, partitions = (read(key).value for key in about_cluster("applied", "partitions"))
     running = tuple(broker for broker, offset in parsed_offsets(str(applied)).items() if offset >= 0)
     return args.with_(brokers=running, before=str(partitions))

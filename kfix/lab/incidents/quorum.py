@@ -105,7 +105,7 @@ def quorum_lost(context: IncidentContext) -> IncidentOutcome:
 def controller_disk_lost(context: IncidentContext) -> IncidentOutcome:
     """The disk of one controller is lost: it cannot start again without another one."""
     outcome = quorum_at_risk.act(context)
-    context.lose_disks([outcome.details["killed"]])
+    context.lose_disks([int(outcome.details["killed"])])
     return outcome
 
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from kfix.core.metadata.copies import copies_read
-from tests.unit.inspect.test_metadata import BASE, LATER, copy_of
+from tests.unit.inspect.test_metadata_report import BASE, LATER, copy_of
 
 HOLDS = "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.lockf(f, fcntl.LOCK_EX); print('held'); sys.stdin.read()"
 

@@ -8,7 +8,8 @@ from kfix.core.metadata import seed
 from kfix.core.metadata.copies import copies_read
 from kfix.core.metadata.seed import NotWrittenError, write_log
 from kfix.core.snapshot.recovery import NewLog, is_written
-from tests.unit.inspect.test_metadata import BASE, LATER, batch, copy_of, topic
+from tests.unit.core.disk.building import batch
+from tests.unit.inspect.test_metadata_report import BASE, LATER, copy_of, topic
 
 STATIC = batch(0, epoch=1, pairs=[topic("orders", bytes(16))])
 STATE = {"leaderId": -1, "leaderEpoch": 7, "votedId": 3, "currentVoters": [{"voterId": n} for n in (1, 2, 3)]}
