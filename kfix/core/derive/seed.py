@@ -1,7 +1,7 @@
 """Chooses the copy of the metadata log from which a quorum without a majority is recovered, or refuses all of them.
 
 A copy that lacks a record which a running broker has applied stops that broker within a second. Voters that elect
-themselves later, with an old or an empty log, win nobody over if the new epoch is far above theirs
+themselves later, with an old or an empty log, win no broker over if the new epoch is far above theirs
 (docs/facts/kraft.md).
 """
 
@@ -38,7 +38,7 @@ def seed_of(
     """Returns the copy to recover from: the longest one. `applied` is {broker: offset applied, -1: no answer}.
 
     `node` becomes the only voter, the disks of the voters `lost` are gone for good, and `unread` are nodes whose copies
-    nobody can read. Raises RefusedError if that is not enough to know that nothing else has more.
+    cannot be read. Raises RefusedError if that is not enough to know that nothing else has more.
     """
     for why in _doubts(copies):
         raise RefusedError(why)

@@ -13,7 +13,7 @@ _VOTERS = (100, 101, 102)
 
 def quorum_majority_lost() -> PreparedIncident:
     """The disks of controllers 100 and 101 are lost; those of 102 and of the brokers are below /disks."""
-    cluster = MemoryKraftCluster.healthy()
+    cluster = MemoryKraftCluster.healthy(topics={"orders": 6})
     cluster.faults.unreadable["quorum"] = "no active controller answers"
     for node in (1, 2, 3, 102):
         folder = f"/disks/{node}"

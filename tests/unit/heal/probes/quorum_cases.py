@@ -73,7 +73,7 @@ CASES: tuple[Case, ...] = (
     ("metadata_log_written", lost, NEW, "fail", "/disks/new does not exist"),
     ("metadata_log_written", recovered, {**NEW, "node": 101}, "fail", "voters [102]"),
     ("metadata_log_written", recovered, {**NEW, "fence": 100_008}, "fail", "epoch 100007"),
-    ("partitions_as_before", recovered, BEFORE, "pass", "56 partitions, as before"),
+    ("partitions_as_before", recovered, BEFORE, "pass", "6 partitions, as before"),
     ("partitions_as_before", lost, BEFORE, "inconclusive", "no active controller answers"),
     ("partitions_as_before", without(FIRST), BEFORE, "fail", "orders-0 is gone"),
     ("partitions_as_before", with_(lambda c: c.kill(3)), BEFORE, "fail", "not registered: [3]"),
