@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kfix.core.snapshot.reading import ResourceKind
 from kfix.core.snapshot.recovery import CopyRead
 from kfix.heal.memory.incidents.prepared import PreparedIncident, requested
 from kfix.heal.memory.kraft import MemoryKraftCluster
@@ -14,6 +15,7 @@ _VOTERS = (100, 101, 102)
 def quorum_majority_lost() -> PreparedIncident:
     """The disks of controllers 100 and 101 are lost; those of 102 and of the brokers are below /disks."""
     cluster = MemoryKraftCluster.healthy(topics={"orders": 6})
+    cluster.alter_configs(ResourceKind.TOPIC, "orders", {"min.insync.replicas": "2"})
     cluster.faults.unreadable["quorum"] = "no active controller answers"
     for node in (1, 2, 3, 102):
         folder = f"/disks/{node}"
