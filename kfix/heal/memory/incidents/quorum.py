@@ -16,6 +16,7 @@ def quorum_majority_lost() -> PreparedIncident:
     """The disks of controllers 100 and 101 are lost; those of 102 and of the brokers are below /disks."""
     cluster = MemoryKraftCluster.healthy(topics={"orders": 6})
     cluster.alter_configs(ResourceKind.TOPIC, "orders", {"min.insync.replicas": "2"})
+    cluster.faults.calls.clear()
     cluster.faults.unreadable["quorum"] = "no active controller answers"
     for node in (1, 2, 3, 102):
         folder = f"/disks/{node}"
