@@ -43,6 +43,7 @@ ON_KRAFT = frozenset(
         "isr-dead",
         "leader-balance",
         "move-replicas",
+        "quorum-recover",
         "raise-offsets-rf",
         "raise-topic-rf",
         "replace-broker",

@@ -24,6 +24,7 @@ from kfix.core.snapshot.reading import (
     ResourceKind,
     StableEnd,
 )
+from kfix.core.snapshot.recovery import AppliedMetadata, CopyRead, NewLog
 from kfix.core.snapshot.snapshot import (
     Assignment,
     ClusterIdentity,
@@ -138,6 +139,17 @@ class ClusterReader(Protocol):
         """Returns the offset after the last batch that a consumer with read_committed gets in a fetch from here."""
         ...
 
+    def applied(self) -> AppliedMetadata:
+        """Asks each known broker of a KRaft cluster for its metadata, whether or not a controller is active."""
+        ...
+
+    def metadata_copies(self, folders: tuple[str, ...]) -> tuple[CopyRead, ...]:
+        """Reads the metadata logs in these log directories of this host, the longest first.
+
+        A folder that does not exist is `MISSING`. Raises UnreachableError, also for a log of another cluster.
+        """
+        ...
+
 
 class ClusterChanger(Protocol):
     """The only way to change a cluster. Nothing retries; a missing answer gives `ChangeResult.unknown`."""
@@ -182,6 +194,10 @@ class ClusterChanger(Protocol):
 
     def unregister_broker(self, broker: int) -> ChangeResult:
         """Removes the registration of a broker from a KRaft cluster. Kafka accepts it for a live broker as well."""
+        ...
+
+    def write_metadata_log(self, wanted: NewLog) -> ChangeResult:
+        """Writes a new log directory on this host. It changes no file that exists."""
         ...
 
     def delete_key(self, tp: TopicPartition, key: bytes) -> ChangeResult:

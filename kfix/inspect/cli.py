@@ -10,6 +10,7 @@ import typer
 
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.errors import UsageError
+from kfix.core.metadata.copies import inspect_metadata
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.front.console import console_on
 from kfix.front.lines import print_lines
@@ -19,7 +20,6 @@ from kfix.front.terminal import say, say_document
 from kfix.inspect.inspect import Chosen, Depth, inspect_log_dirs
 from kfix.inspect.json_logdir import logdirs_json
 from kfix.inspect.logdir import names_lines, print_inspection
-from kfix.inspect.metadata import inspect_metadata
 from kfix.inspect.metadata_report import metadata_json, metadata_lines
 
 

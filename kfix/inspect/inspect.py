@@ -11,11 +11,11 @@ from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.derive.divergence import Comparison, compare, with_tails
 from kfix.core.disk.folder import Depth
 from kfix.core.disk.groups import read_groups
-from kfix.core.disk.logdir import find_log_dirs, read_log_dir, read_meta_of
+from kfix.core.disk.logdir import find_log_dirs, read_log_dir, require_one_cluster
 from kfix.core.disk.model import Oddity, Replica, Tail
 from kfix.core.disk.opening import shown
 from kfix.core.disk.segments import read_tails
-from kfix.core.errors import RefusedError, UsageError
+from kfix.core.errors import UsageError
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.inspect.inspection import Inspection
 
@@ -60,17 +60,6 @@ def inspect_log_dirs(paths: Iterable[Path], chosen: Chosen, depth: Depth) -> Ins
         if chosen.wants_groups(each.tp) and (winner := next(iter(each.replicas), None)) is not None
     )
     return Inspection(dirs, tuple(_measured(each, folders) for each in compared), groups, tuple(odd))
-
-
-def require_one_cluster(folders: Mapping[str, Path]) -> None:
-    """Raises RefusedError if the directories belong to different clusters."""
-    clusters: dict[str, str] = {}
-    for name, folder in folders.items():
-        if cluster := read_meta_of(folder).cluster:
-            clusters.setdefault(cluster, name)
-    if len(clusters) > 1:
-        names = ", ".join(f"{cluster} ({name})" for cluster, name in clusters.items())
-        raise RefusedError(f"directories of different clusters: {names}", hint="inspect those of one cluster together")
 
 
 def _require_present(compared: Iterable[Comparison], chosen: Chosen, folders: Iterable[str]) -> None:

@@ -9,9 +9,9 @@ from kfix.core.diagnosis.finding import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
 from kfix.core.disk.model import Epoch, Oddity
 from kfix.core.documents.outputs import written
 from kfix.core.harmless import for_json
+from kfix.core.metadata.copies import LastElection, MetadataCopy, MetadataLogs, MetadataVoter, Missing
 from kfix.core.wording import several, some
 from kfix.front.lines import Line
-from kfix.inspect.metadata import LastElection, MetadataCopy, MetadataLogs, MetadataVoter, Missing
 
 _STEP: Final = 2
 _ODD_SHOWN: Final = 20

@@ -103,8 +103,7 @@ def test_every_shipped_file_is_a_runbook_of_its_name() -> None:
 
 def test_every_action_is_registered_under_its_name_and_used_by_a_runbook() -> None:
     assert all(name == action.name for name, action in ACTIONS.items())
-    # A site's runbook may tell people anything; kfix's own name the broker to bring back.
-    assert {s.action for r in shipped.runbooks().values() for s in r.steps} == ACTIONS.keys() - {"manual"}
+    assert {s.action for r in shipped.runbooks().values() for s in r.steps} == ACTIONS.keys()
 
 
 def _checks(runbook: Runbook) -> Iterator[CheckTemplate]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import confluent_kafka
 
 from kfix.lab.clients.asking_controllers import set_feature
+from tests.cluster.recovering import Survivor
 from tests.cluster.remedy import moves_file
 from tests.deaths.chain import DRIVER
 from tests.matrix.remedies import Scene, start_brokers
@@ -80,6 +81,16 @@ def _a_log_without_the_record(scene: Scene) -> Words:
     return ()
 
 
+def _a_controller_that_is_stopped(scene: Scene) -> Words:
+    survivor = Survivor(scene.lab)
+    survivor.stop()
+    return tuple(word for name, value in survivor.params.items() for word in ("-p", f"{name}={value}"))
+
+
+def _start_it(scene: Scene) -> None:
+    Survivor(scene.lab).start()
+
+
 _LEDGER = {"topic": "ledger"}
 
 CASES: Mapping[str, Case] = {
@@ -98,6 +109,7 @@ CASES: Mapping[str, Case] = {
     "isr-dead": Case("offsets-rf1", {"within": "90s"}, by_hand=start_brokers),
     "leader-balance": Case("leader-skew"),
     "move-replicas": Case("healthy", prepare=_a_topic_to_move),
+    "quorum-recover": Case("quorum-majority-lost", prepare=_a_controller_that_is_stopped, by_hand=_start_it),
     "raise-offsets-rf": Case("offsets-rf1", {"batch": "2"}, options={"kill": "no"}),
     "raise-topic-rf": Case("weak-topic", _LEDGER),
     "remove-ghost-registration": Case("ghost-registration", {"broker": "{ghost}", "dead_for": "3s", "settle": "1s"}),

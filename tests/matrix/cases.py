@@ -13,6 +13,7 @@ from tests.matrix.remedies import (
     ByHand,
     Mended,
     NothingToDo,
+    RecoverQuorum,
     Refused,
     Remedy,
     RemoveRegistration,
@@ -139,6 +140,8 @@ CASES: Mapping[str, Case] = {
         (Refused("leader-balance", anything=True), ByHand("start the controllers", start_controllers)),
         layout=QUORUM,
     ),
+    "controller-disk-lost": Case(("KFX812",), (Mended("give the controller a disk: here its old one"),), layout=QUORUM),
+    "quorum-majority-lost": Case(("KFX811",), (RecoverQuorum("quorum-recover"),), layout=QUORUM),
     "controller-frozen": Case(
         ("KFX811",),
         (Refused("leader-balance", anything=True), ByHand("continue the controller", continue_controller)),

@@ -11,6 +11,7 @@ from kfix.lab.clients.asking_controllers import set_feature, unregister
 from kfix.lab.incidents.setup.incident import Broken
 from kfix.lab.nodes.failures import repair_disks
 from tests import shipped
+from tests.cluster.recovering import Survivor
 from tests.cluster.remedy import TO_RESUME, Operator, Planned, Ran
 from tests.waiting import wait_until
 
@@ -86,6 +87,17 @@ class RemoveRegistration(Apply):
         return f"runbook `{self.runbook}` is refused; by hand: kafka-cluster.sh unregister"
 
 
+class RecoverQuorum(Apply):
+    """The controller that is left is stopped and its disk put aside, before one is made of the copies."""
+
+    def carry_out(self, scene: Scene) -> str:
+        survivor = Survivor(scene.lab)
+        survivor.stop()
+        planned = scene.operator.plan(self.runbook, params=survivor.params)
+        carried_out(scene, planned, lambda _: survivor.start())
+        return f"runbook `{self.runbook}`, and the start of the controller that is left"
+
+
 def carried_out(scene: Scene, planned: Planned, by_hand: Callable[[Scene], None] | None) -> None:
     """Applies a plan to its proof by the commands that kfix prints. Where its run waits for a person, it is interrupted
     there and resumed; `by_hand` is what that person does.
@@ -114,7 +126,7 @@ def modes_of(runbook: str) -> frozenset[str]:
 
 def waits_for_a_person(run: Ran, times: int = 1) -> bool:
     steps = json.loads((run.path / "plan.json").read_text())["steps"]
-    manual = {step["id"] for step in steps if step["action"].startswith("manual.")}
+    manual = {step["id"] for step in steps if step["action"].partition(".")[0] == "manual"}
     return sum(record["step"] in manual for record in run.of("step.waiting")) >= times
 
 

@@ -49,6 +49,7 @@ OF_ACTIONS: Mapping[str, tuple[Right, ...]] = {
     "throttle.restore": (OF_BROKERS, OF_TOPICS),
     "transaction.abort": (READ_TOPICS, WRITE),
     "transaction.end": (READ_TOPICS, CLUSTER_ACTION),
+    "metadata_log.write": (),
     "wait": (),
 }
 #: The rights of an action whose argument `kind` names the resource that it changes.

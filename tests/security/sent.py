@@ -19,6 +19,7 @@ from kfix.core.kafka.api import Api, Request
 from kfix.core.ports import ClusterChanger, ClusterReader
 from kfix.core.snapshot.offsets import StoredOffset
 from kfix.core.snapshot.reading import ChangeResult, PartitionReading, ResourceKind
+from kfix.core.snapshot.recovery import NewLog
 from kfix.core.snapshot.snapshot import Assignment, ClusterIdentity, Endpoint, PartitionState, TopicPartition
 from kfix.core.snapshot.transactions import OpenBatch
 from kfix.core.target import make_target
@@ -108,6 +109,7 @@ CHANGING: Mapping[Called, Callable[[LiveChanger], object]] = {
     Called("abort_transaction"): lambda it: it.abort_transaction("t", 1, 0, 60_000),
     Called("unregister_broker"): lambda it: it.unregister_broker(1),
     Called("delete_key"): lambda it: it.delete_key(TopicPartition("__consumer_offsets", 0), b"k"),
+    Called("write_metadata_log"): lambda it: it.write_metadata_log(NewLog("/nowhere/new", "/nowhere", 1, 0, 0, 1)),
     Called("reelect_controller"): lambda it: it.reelect_controller(epoch_version=1),
 }
 #: Those whose requests go to brokers beside the record of the authority, which a diagnosis reads, too.

@@ -16,7 +16,9 @@ How kfix knows
 
 Remedies, safest first
     Start controllers until a majority of the voters is alive; the process of a frozen one must be killed first. The
-    cluster recovers by itself, within seconds, without losing anything that was committed.
+    cluster recovers by itself, within seconds, without losing anything that was committed. Only if the disks of so many
+    controllers are lost that no majority can be started: quorum-recover makes one controller the only voter, from the
+    longest copy of the metadata log that is left; brokers hold copies, too.
 
 Do not
     Do not start or restart brokers before that: without an active controller they do not start. Do not format or wipe a
@@ -35,7 +37,7 @@ from kfix.core.derive.quorum import answering, majority, not_answering, quorum_l
 from kfix.core.diagnosis.finding import Ban, Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.quorum import ControllerAnswer, QuorumView
 from kfix.core.wording import ago, are, does, several
-from kfix_diagnostics._advice import diagnose_again
+from kfix_diagnostics._advice import cluster_options, diagnose_again
 from kfix_diagnostics._bans import NO_CHANGES, no_start
 from kfix_diagnostics.quorum._controllers import applied_row, controller_rows, named
 
@@ -54,7 +56,10 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         cause=_cause(quorum, missing),
         evidence=tuple(_evidence(case, quorum)),
         blocked=Blocked("every change: elections, ISR changes, new topics, brokers that start"),
-        remedies=(*_remedies(quorum, missing), diagnose_again(case, "Then diagnose again. Change nothing before that")),
+        remedies=(
+            *_remedies(case, quorum, missing),
+            diagnose_again(case, "Then diagnose again. Change nothing before that"),
+        ),
         never=(
             "Do not start or restart brokers before that: without an active controller they do not start",
             "Do not format or wipe the disk of a controller",
@@ -113,7 +118,7 @@ def _still(case: CaseFile, quorum: QuorumView) -> float:
     return 0.0 if first is None else max(0.0, case.snapshot.taken_at - first)
 
 
-def _remedies(quorum: QuorumView, missing: Sequence[ControllerAnswer]) -> Iterator[Remedy]:
+def _remedies(case: CaseFile, quorum: QuorumView, missing: Sequence[ControllerAnswer]) -> Iterator[Remedy]:
     if not missing:
         yield Remedy("Repair the network between the controllers, until a majority of them reach each other")
         return
@@ -124,3 +129,23 @@ def _remedies(quorum: QuorumView, missing: Sequence[ControllerAnswer]) -> Iterat
     ending = f". End the process first where it is frozen: {named(hung)}" if hung else ""
     yield Remedy(f"Start {named(missing)} with the old disk{enough}{ending}")
     yield Remedy("If they are running: repair the network between the controllers")
+    if voters - len(missing) < majority(voters):
+        yield _recovery(case, quorum, missing)
+
+
+def _recovery(case: CaseFile, quorum: QuorumView, missing: Sequence[ControllerAnswer]) -> Remedy:
+    """Only an operator knows that a disk is lost, and the paths: no request shows those of controllers.
+
+    Where the voters may change, only the addresses of controllers are known, and not the ids.
+    """
+    lost = sorted(each.node for each in missing)
+    left = sorted(each.node for each in answering(quorum)) or lost
+    known = min(*lost, *left) >= 0
+    names = f"-p lost={','.join(map(str, lost))} -p node={left[0]}" if known else "-p lost=ID,ID -p node=ID"
+    return Remedy(
+        f"Only if the disks of {named(missing)} are lost for good: recover the quorum from the copies of the metadata "
+        "log that are left, with one controller as the only voter (docs/runbooks.md). Name the log directories of the "
+        "brokers and of the other controllers",
+        f"kfix runbook plan quorum-recover {cluster_options(case)} {names} -p copies=/LOG_DIR,/LOG_DIR "
+        "-p into=/NEW_LOG_DIR",
+    )

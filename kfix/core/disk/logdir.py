@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-from collections.abc import Callable, Iterable
+import struct
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from kfix.core.disk import checkpoints
@@ -11,10 +13,13 @@ from kfix.core.disk.checkpoints import META, Meta, read_meta
 from kfix.core.disk.folder import Checkpointed, Depth, looks_like_partition, named, read_partition, with_remarks
 from kfix.core.disk.model import Grade, LogDir, Oddity
 from kfix.core.disk.opening import not_read, shown
-from kfix.core.errors import UsageError
+from kfix.core.errors import RefusedError, UsageError
 from kfix.core.snapshot.snapshot import TopicPartition
 
 CLEAN = ".kafka_cleanshutdown"
+_LOCK = ".lock"
+#: `struct flock`: type, whence, start, length, pid.
+_FLOCK = struct.Struct("hhqqi4x")
 
 Wanted = Callable[[TopicPartition], bool]
 
@@ -70,6 +75,33 @@ def _folders_or_none(path: Path) -> list[Path]:
 def read_meta_of(path: Path) -> Meta:
     """Returns meta.properties without remarks, since `read_log_dir` reports them."""
     return _meta(path, lambda _: None)
+
+
+def require_one_cluster(folders: Mapping[str, Path]) -> None:
+    """Raises RefusedError if the directories belong to different clusters."""
+    clusters: dict[str, str] = {}
+    for name, folder in folders.items():
+        if cluster := read_meta_of(folder).cluster:
+            clusters.setdefault(cluster, name)
+    if len(clusters) > 1:
+        names = ", ".join(f"{cluster} ({name})" for cluster, name in clusters.items())
+        raise RefusedError(f"directories of different clusters: {names}", hint="inspect those of one cluster together")
+
+
+def is_held(path: Path) -> bool:
+    """Whether a process of this host uses the log directory: a broker or a controller locks its `.lock`.
+
+    It only asks (F_GETLK of Linux): a lock taken for the test would keep a node from starting.
+    """
+    asked = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+    try:
+        handle = os.open(path / _LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return False
+    try:
+        return bool(_FLOCK.unpack(fcntl.fcntl(handle, fcntl.F_GETLK, asked))[0] != fcntl.F_UNLCK)
+    finally:
+        os.close(handle)
 
 
 def read_log_dir(path: Path, wanted: Wanted, depth: Depth) -> LogDir:

@@ -7,10 +7,11 @@ flexible. Source: the schemas of metadata records, `VotersRecord` and `ControlRe
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from kfix.core.kafka.codec import ByteReader, ProtocolError, decoder
-from kfix.core.kafka.records import Record
+from kfix.core.kafka.codec import ByteReader, ProtocolError, decoder, encoder
+from kfix.core.kafka.records import Record, control_batch
 
 METADATA_TOPIC: Final = "__cluster_metadata"
 TOPIC, REMOVE_TOPIC, NO_OP = 2, 9, 20
@@ -20,7 +21,7 @@ _CONTROL_KEY: Final = struct.Struct(">hh")
 _TOPIC_VALUE: Final = "name:str id:uuid"
 _REMOVED_VALUE: Final = "id:uuid"
 _VOTERS_VALUE: Final = (
-    "_version:i16 voters:[id:i32 directory:uuid endpoints:[_name:str host:str port:u16] _range:{_low:i16 _high:i16}]"
+    "_version:i16 voters:[id:i32 directory:uuid endpoints:[name:str host:str port:u16] range:{low:i16 high:i16}]"
 )
 
 
@@ -33,11 +34,20 @@ class MetadataChange(NamedTuple):
 
 
 class LoggedVoter(NamedTuple):
-    """A voter of a quorum whose voters may change (KIP-853). `address` is of its first endpoint, "" without one."""
+    """A voter of a quorum whose voters may change (KIP-853), with its listeners (name, host, port).
+
+    `versions` are the lowest and the highest kraft.version that it supports.
+    """
 
     node: int
     directory: bytes
-    address: str
+    endpoints: tuple[tuple[str, str, int], ...]
+    versions: tuple[int, int]
+
+    @property
+    def address(self) -> str:
+        """Returns host:port of its first listener, "" without one."""
+        return next((f"{host}:{port}" for _, host, port in self.endpoints), "")
 
 
 def change_of(record: Record) -> MetadataChange:
@@ -61,6 +71,11 @@ def voters_of(record: Record) -> tuple[LoggedVoter, ...] | None:
         return None
     (voters,) = decoder(_VOTERS_VALUE, flexible=True).read(ByteReader(record.value or b""))
     return tuple(
-        LoggedVoter(node, directory, next((f"{host}:{port}" for host, port in endpoints), ""))
-        for node, directory, endpoints in voters
+        LoggedVoter(node, directory, tuple(endpoints), versions) for node, directory, endpoints, versions in voters
     )
+
+
+def voters_batch(voters: Iterable[LoggedVoter], offset: int, epoch: int, now_ms: int) -> bytes:
+    """Returns the batch of one control record that names the voters from this offset on, in this epoch."""
+    value = encoder(_VOTERS_VALUE, flexible=True).write((tuple(voters),))
+    return control_batch(_CONTROL_KEY.pack(0, _VOTERS), value, offset, epoch, now_ms)

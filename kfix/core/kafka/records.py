@@ -16,12 +16,13 @@ import google_crc32c
 
 from kfix.core.kafka.batches import Batch
 
-# A batch of one record without a value, which deletes its key from a compacted topic.
+# A batch of one record: without a value it deletes its key from a compacted topic, or it is a control record.
 #
 # Source: `DefaultRecordBatch` and `DefaultRecord` of Kafka 2.7.1; the layout is in `kfix.core.kafka.batches`.
 
 _MAGIC = 2
 _NONE = -1
+_CONTROL = 0x20
 #: From the attributes on, which the CRC covers: attributes, last offset delta, first and last time, producer id and
 #: epoch, base sequence, number of records.
 _COVERED = struct.Struct(">hiqqqhii")
@@ -32,11 +33,21 @@ _BEFORE = 9
 
 def tombstone(key: bytes, now_ms: int) -> bytes:
     """Returns the batch as Produce carries it; the broker assigns the offset."""
-    # attributes, time delta, offset delta, key, no value, no headers
-    record = b"\0\0\0" + _to_varint(len(key)) + key + _to_varint(_NONE) + _to_varint(0)
-    covered = _COVERED.pack(0, 0, now_ms, now_ms, _NONE, _NONE, _NONE, 1) + _to_varint(len(record)) + record
+    return _one_record(key, _to_varint(_NONE), 0, 0, _NONE, now_ms)
+
+
+def control_batch(key: bytes, value: bytes, offset: int, epoch: int, now_ms: int) -> bytes:
+    """Returns a control batch as the leader of this epoch writes it to its log."""
+    return _one_record(key, _to_varint(len(value)) + value, _CONTROL, offset, epoch, now_ms)
+
+
+def _one_record(key: bytes, value: bytes, kind: int, offset: int, epoch: int, now_ms: int) -> bytes:
+    """`value` begins with its length."""
+    # attributes, time delta, offset delta, key, value, no headers
+    record = b"\0\0\0" + _to_varint(len(key)) + key + value + _to_varint(0)
+    covered = _COVERED.pack(kind, 0, now_ms, now_ms, _NONE, _NONE, _NONE, 1) + _to_varint(len(record)) + record
     crc = int(google_crc32c.value(covered))
-    return _HEAD.pack(0, _BEFORE + len(covered), _NONE, _MAGIC, crc) + covered
+    return _HEAD.pack(offset, _BEFORE + len(covered), epoch, _MAGIC, crc) + covered
 
 
 def _to_varint(value: int) -> bytes:

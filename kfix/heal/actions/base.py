@@ -90,6 +90,8 @@ class Action(ABC):
     optional: ClassVar[Kinds] = {}
     frozen: ClassVar[Kinds] = {}
     changes: ClassVar[bool] = True
+    #: Whether a broker of KRaft may carry the change out later, after the run has ended.
+    forwarded: ClassVar[bool] = True
     #: {check: the arguments of the step that it takes}.
     guarded: ClassVar[Mapping[str, Names]] = {}
     proved: ClassVar[Mapping[str, Names]] = {}

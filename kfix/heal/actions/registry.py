@@ -16,6 +16,7 @@ from kfix.heal.actions.group_evict import GroupEvict
 from kfix.heal.actions.leader_elect_unclean import ElectUnclean
 from kfix.heal.actions.manual import BringBack, Manual, WaitAction
 from kfix.heal.actions.moves import ReassignCancel, ReassignMove
+from kfix.heal.actions.new_log import MetadataLogWrite
 from kfix.heal.actions.offsets import OffsetsCommit, OffsetsRoll, OffsetsTombstone
 from kfix.heal.actions.throttles import ThrottleRate, ThrottleRemove, ThrottleReplicas, ThrottleRestore
 from kfix.heal.actions.transactions import TransactionAbort, TransactionEnd
@@ -33,6 +34,7 @@ ALL: Mapping[str, Action] = {
         ElectPreferred(),
         ElectUnclean(),
         Manual(),
+        MetadataLogWrite(),
         BringBack(),
         OffsetsCommit(),
         OffsetsRoll(),
@@ -89,6 +91,11 @@ _NAMED_EXAMPLES: Mapping[str, ArgValue] = {
     "lost_at_most": -1,
     "tails": "1:0/1",
     "do": "WHAT TO DO",
+    "copies": "/LOG_DIR,/LOG_DIR",
+    "seed": "/LOG_DIR",
+    "into": "/NEW_LOG_DIR",
+    "lost": "1,2",
+    "unread": "",
     "group": "GROUP",
     "member": "MEMBER_ID",
     "client": "CLIENT",

@@ -59,9 +59,9 @@ def _cancels(run: OpenRun, steps: Mapping[str, PlannedStep], before: Replay) -> 
         run.progress.changed[move.id] = f"replicas of {move.args.text('partition')} are in the order {list(now)}"
 
 
-def _late(run: OpenRun) -> float:
+def _late(run: OpenRun, step: PlannedStep) -> float:
     """Returns for how long (seconds) a change may still arrive: only brokers of KRaft forward and repeat it."""
-    return LATE_SECONDS if run.plan.cluster.mode is Mode.KRAFT else 0.0
+    return LATE_SECONDS if run.plan.cluster.mode is Mode.KRAFT and ACTIONS[step.action].forwarded else 0.0
 
 
 def _cancelled(run: OpenRun, name: str, move: PlannedStep, sent: Record) -> None:
@@ -74,7 +74,7 @@ def _cancelled(run: OpenRun, name: str, move: PlannedStep, sent: Record) -> None
         found = ACTIONS[move.action].probe(move.args, {}, run.reader)
         return _REVERTED.get(found, found)
 
-    found = change.found_late(run, read, sent, _late(run))
+    found = change.found_late(run, read, sent, _late(run, move))
     run.journal.write("step.probe", step=name, progress=found.value)
     if found is not ActionStatus.DONE or move.id not in run.progress.done:
         return
@@ -88,7 +88,7 @@ def _cancelled(run: OpenRun, name: str, move: PlannedStep, sent: Record) -> None
 
 def _adopt(run: OpenRun, step: PlannedStep, image: Mapping[str, Fact], sent: Record, *, ending: bool) -> None:
     """Settles an intent without a result. With `ending` a change in doubt counts as issued and stops nothing."""
-    found = change.adopt(run, step, image, sent, _late(run))
+    found = change.adopt(run, step, image, sent, _late(run, step))
     if found in (ActionStatus.DONE, ActionStatus.IN_PROGRESS):
         run.progress.done.add(step.id)
     elif found is ActionStatus.UNKNOWN:

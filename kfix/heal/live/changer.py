@@ -1,4 +1,4 @@
-"""Sends changes to a live cluster. Each change uses its own connection, which allows only that API.
+"""Makes changes of a live cluster. Each change that is sent uses its own connection, which allows only that API.
 
 On KRaft a broker forwards a change to the active controller. So kfix sends none unless that controller has just
 answered. A change without an answer, or answered by a controller that has stepped down, may still happen
@@ -21,9 +21,11 @@ from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.records import tombstone
 from kfix.core.kafka.requests import PartitionResult
 from kfix.core.kafka.transactions import Marker, write_marker
+from kfix.core.metadata.seed import NotWrittenError, write_log
 from kfix.core.numbers import broker_id
 from kfix.core.snapshot.offsets import StoredOffset
 from kfix.core.snapshot.reading import ChangeResult, ResourceKind
+from kfix.core.snapshot.recovery import NewLog
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.snapshot.transactions import OpenBatch
 from kfix.core.target import Target
@@ -122,6 +124,13 @@ class LiveChanger:
             return _unsent(f"{tp} is not a partition of {OFFSETS_TOPIC}")
         batch = tombstone(key, int(time.time() * 1000))
         return self._send_to(lambda: self._reader.leader(tp), requests.produce(tp, batch, self._timeout_ms))
+
+    def write_metadata_log(self, wanted: NewLog) -> ChangeResult:
+        try:
+            write_log(wanted)
+        except NotWrittenError as error:
+            return _unsent(error)
+        return ChangeResult(0, name_of(0))
 
     def _send_to(self, find: Callable[[], int], request: Request[PartitionResult]) -> ChangeResult:
         """Sends the request to the broker that `find` returns, and nothing if it raises UnreachableError."""

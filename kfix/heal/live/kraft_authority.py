@@ -23,6 +23,7 @@ from kfix.core.kafka.kraft_messages import DescribedQuorum, EligibleReplicas
 from kfix.core.kafka.metadata import MetadataResponse
 from kfix.core.snapshot.quorum import EligibleLeaders
 from kfix.core.snapshot.reading import BrokerRegistration, ConfigValue, PartitionReading, RegisteredAs
+from kfix.core.snapshot.recovery import AppliedMetadata
 from kfix.core.snapshot.snapshot import (
     NO_LEADER,
     Assignment,
@@ -124,6 +125,17 @@ class KraftAuthority:
         with contextlib.suppress(UnreachableError):
             return self._newest((), self._deadline()).metadata.brokers.get(broker)
         return None
+
+    def applied(self) -> AppliedMetadata:
+        end = self._deadline()
+        answers = self._lines.ask_each(tuple(self._known), lambda line: _ask(line, None, end), end)
+        read = {broker: each for broker, each in answers.items() if not isinstance(each, UnreachableError)}
+        read = {broker: each for broker, each in read.items() if each[1].cluster_id == self._cluster_id}
+        if not read:
+            raise UnreachableError(f"no broker answers: {'; '.join(map(str, answers.values()))}")
+        newest = max(read.values(), key=lambda each: each[0])[1]
+        named = sorted({*self._known, *newest.brokers})
+        return AppliedMetadata({b: read[b][0] if b in read else _UNKNOWN for b in named}, newest.partitions)
 
     def controller(self) -> ControllerNode:
         active = self._controllers.active(self._deadline(), self._reachable())

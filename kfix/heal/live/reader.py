@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 from kfix.core.collect import transactions
@@ -18,10 +20,11 @@ from kfix.core.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, part
 from kfix.core.derive.elections import UNCLEAN
 from kfix.core.derive.hanging import Hanging, hanging
 from kfix.core.derive.versions import VersionRule
-from kfix.core.errors import UnreachableError
+from kfix.core.errors import RefusedError, UnreachableError, UsageError
 from kfix.core.kafka import group_messages, questions, requests
 from kfix.core.kafka.codes import NO_ANSWER, name_of, with_right
 from kfix.core.kafka.group_messages import FoundCoordinator
+from kfix.core.metadata.copies import copies_read
 from kfix.core.numbers import broker_id
 from kfix.core.snapshot.group_reading import GroupMembers, LastGeneration
 from kfix.core.snapshot.load_conflicts import KeyLeft, OffsetsReplay
@@ -35,6 +38,7 @@ from kfix.core.snapshot.reading import (
     ResourceKind,
     StableEnd,
 )
+from kfix.core.snapshot.recovery import MISSING, AppliedMetadata, CopyRead
 from kfix.core.snapshot.snapshot import (
     Assignment,
     ClusterIdentity,
@@ -294,6 +298,24 @@ class LiveReader:
         end = self._deadline()
         with self._naming_rights():
             return self._lines.ask(self.leader(tp), lambda line: transactions.ask_served(line, tp, offset, end), end)
+
+    def applied(self) -> AppliedMetadata:
+        if not isinstance(self._authority, KraftAuthority):
+            raise UnreachableError("a cluster with ZooKeeper has no metadata log")
+        return self._authority.applied()
+
+    def metadata_copies(self, folders: tuple[str, ...]) -> tuple[CopyRead, ...]:
+        missing = tuple(CopyRead(each, unread=MISSING) for each in folders if not os.path.lexists(each))
+        there = [Path(each) for each in folders if os.path.lexists(each)]
+        try:
+            found = copies_read(there) if there else ()
+        except (UsageError, RefusedError) as error:
+            raise UnreachableError(str(error)) from error
+        here = self._identity.id
+        for each in found:
+            if each.cluster != here:
+                raise UnreachableError(f"{each.folder} is of cluster {each.cluster or 'unknown'}, not of {here}")
+        return (*found, *missing)
 
     def marker(self, tp: TopicPartition, transactional_id: str, batch: OpenBatch) -> MarkerForm:
         """Returns how the leader takes a marker. Its epoch must not be below that of the last one.

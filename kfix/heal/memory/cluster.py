@@ -23,6 +23,7 @@ from kfix.core.snapshot.reading import (
     PartitionReading,
     ResourceKind,
 )
+from kfix.core.snapshot.recovery import MISSING, AppliedMetadata, CopyRead, NewLog
 from kfix.core.snapshot.snapshot import (
     Assignment,
     ControllerNode,
@@ -260,6 +261,13 @@ class MemoryCluster(MemoryParts):
         self.being_read("served_to", recorded=True)
         return max(offset, answers.stable_end(self, tp).stable)
 
+    def applied(self) -> AppliedMetadata:
+        raise UnreachableError("a cluster with ZooKeeper has no metadata log")
+
+    def metadata_copies(self, folders: tuple[str, ...]) -> tuple[CopyRead, ...]:
+        self.being_read("metadata_copies")
+        return tuple(self.disks.get(each, CopyRead(each, unread=MISSING)) for each in folders)
+
     def snapshot(self) -> Snapshot:
         return snapshot_of(self, self)
 
@@ -302,6 +310,12 @@ class MemoryCluster(MemoryParts):
 
     def unregister_broker(self, broker: int) -> ChangeResult:
         return self._change("unregister_broker", (broker,), lambda: self._unregister(broker))
+
+    def write_metadata_log(self, wanted: NewLog) -> ChangeResult:
+        return self._change("write_metadata_log", (wanted,), lambda: self._write_log(wanted))
+
+    def _write_log(self, _wanted: NewLog) -> ChangeResult:
+        return ChangeResult(41, "NOT_SENT", "a cluster with ZooKeeper has no metadata log")
 
     def _unregister(self, _broker: int) -> ChangeResult:
         return ChangeResult(41, "NOT_SENT", "with ZooKeeper the registration of a broker ends with its session")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kfix.core.errors import UnreachableError
 from kfix.core.snapshot.quorum import EligibleLeaders
 from kfix.core.snapshot.reading import BrokerRegistration, ChangeResult, RegisteredAs, ResourceKind
-from kfix.core.snapshot.snapshot import NO_LEADER, Mode, TopicPartition
+from kfix.core.snapshot.recovery import AppliedMetadata, CopyRead, NewLog
+from kfix.core.snapshot.snapshot import NO_LEADER, Mode, PartitionView, TopicPartition
 from kfix.heal.memory.cluster import MemoryCluster
 from kfix.heal.memory.configs import MIN_ISR
 from kfix.heal.memory.controller import MemoryController
@@ -171,7 +173,9 @@ class KraftController(MemoryController):
         return int(self.settings.of_topic(tp.topic, asked).get(MIN_ISR, "1"))
 
 
-_BY_COORDINATORS = frozenset({"commit_offsets", "evict_member", "abort_transaction", "delete_key"})
+_WITHOUT_CONTROLLER = frozenset(
+    {"commit_offsets", "evict_member", "abort_transaction", "delete_key", "write_metadata_log"}
+)
 
 
 class MemoryKraftCluster(MemoryCluster):
@@ -195,6 +199,7 @@ class MemoryKraftCluster(MemoryCluster):
         self.voters: set[int] = set()
         self.cut: set[int] = set()
         self.hidden = ""
+        self.applied_offset = 99
         self.control = self.kraft
         self.moves = Moves(self.kraft)
         self.lock.missing = "a KRaft cluster offers no lock that ends with its holder"
@@ -230,6 +235,31 @@ class MemoryKraftCluster(MemoryCluster):
             hidden=self.hidden,
         )
 
+    def applied(self) -> AppliedMetadata:
+        self.being_read("applied")
+        offsets = {each.id: self.applied_offset if each.answers else -1 for each in self.brokers.values()}
+        if not any(each.answers for each in self.brokers.values()):
+            raise UnreachableError("no broker answers")
+        states = self.records.states
+        return AppliedMetadata(
+            offsets,
+            {
+                tp: PartitionView(states[tp].leader, states[tp].leader_epoch, each.replicas, states[tp].isr, ())
+                for tp, each in self.records.assignments.items()
+            },
+        )
+
+    def _write_log(self, wanted: NewLog) -> ChangeResult:
+        """A person starts the controller with it at once, and it leads."""
+        if wanted.into in self.disks:
+            return ChangeResult(41, "NOT_SENT", f"{wanted.into} exists already")
+        self.disks[wanted.into] = CopyRead(
+            wanted.into, self.cluster_id, wanted.node, wanted.fence, wanted.end + 1, wanted.fence, voters=(wanted.node,)
+        )
+        self.faults.unreadable.pop("quorum", None)
+        self.records.controller = wanted.node
+        return ChangeResult(0, "NONE")
+
     def _unregister(self, broker: int) -> ChangeResult:
         """Unregisters even a live broker, as Kafka does; the cluster no longer knows it."""
         if broker not in self.brokers:
@@ -249,7 +279,7 @@ class MemoryKraftCluster(MemoryCluster):
         return ChangeResult(41, "NOT_SENT", "a KRaft cluster has no /controller to delete")
 
     def _unsent(self, method: str) -> ChangeResult | None:
-        """Returns why a change is not sent; changes that a coordinator carries out need no controller."""
-        if method in _BY_COORDINATORS or "quorum" not in self.faults.unreadable:
+        """Returns why a change is not sent; changes of a coordinator, or of a disk, need no controller."""
+        if method in _WITHOUT_CONTROLLER or "quorum" not in self.faults.unreadable:
             return None
         return ChangeResult(41, "NOT_SENT", f"quorum: {self.faults.unreadable['quorum']}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kfix.core.snapshot.client_security import ClientSecurity
 from kfix.core.snapshot.offsets import StoredOffset
 from kfix.core.snapshot.quorum import EligibleLeaders
+from kfix.core.snapshot.recovery import CopyRead
 from kfix.core.snapshot.snapshot import ClusterIdentity, ControllerNode, Mode, TopicPartition
 from kfix.core.snapshot.transactions import OpenBatch, TransactionState
 from kfix.heal.memory.configs import Settings
@@ -23,6 +24,7 @@ class MemoryParts:
     - `transactions`: the state of each transactional.id; `open_batches`: the batches at last stable offsets
     - `decisions`: earlier records of `__transaction_state`; `compacted`: whether some of them were removed
     - `pending`: {group: {partition: producer id whose open transaction holds its offset}}
+    - `disks`: the metadata logs in log directories of this host
     - `load_failures`: offsets partitions that no coordinator can load
     """
 
@@ -43,6 +45,7 @@ class MemoryParts:
         self.open_batches: dict[TopicPartition, OpenBatch] = {}
         self.pending: dict[str, dict[TopicPartition, int]] = {}
         self.load_failures: dict[TopicPartition, MemoryLoadFailure] = {}
+        self.disks: dict[str, CopyRead] = {}
         self.cluster_id = cluster_id
         self.settings = Settings(self.records, self.brokers)
         self.control: MemoryController = MemoryController(self.records, self.brokers, self.logs, self.settings)

@@ -38,7 +38,18 @@ PARTITION_FACTS = (
 )
 #: `eligible_needed` is the number of partitions on KRaft that have eligible leader replicas outside the ISR, or no
 #: leader.
-CLUSTER_FACTS = ("controller", "controller_epoch", "controller_epoch_version", "migrating", "mode", "eligible_needed")
+#: `applied` is the metadata offset that each broker of a KRaft cluster has applied, `partitions` are replicas and ISR
+#: by the newest of them; neither needs an active controller.
+CLUSTER_FACTS = (
+    "controller",
+    "controller_epoch",
+    "controller_epoch_version",
+    "migrating",
+    "mode",
+    "eligible_needed",
+    "applied",
+    "partitions",
+)
 #: `registered` is whether it is alive; the others are of a KRaft cluster's record of it. `runs` is whether its process
 #: runs, although it may be fenced.
 _RECORDED = ("registration", "voter", "replicas", "hidden")
@@ -49,6 +60,7 @@ SNAPSHOT_FACTS = ("hung", "only_copy")
 CLUSTER = "cluster"
 _BROKER, _CONFIG, _EFFECTIVE = "broker:", "config:", "effective:"
 _GROUP, _MEMBER, _TRANSACTION = "group:", "member:", "transaction:"
+_COPIES = "metadata_logs:"
 #: `awaited` is the number of members that may hold the rebalance, and of one member whether it is one of them.
 GROUP_FACTS = ("state", "generation", "awaited")
 MEMBER_FACTS = ("client", "host", "instance", "awaited")
@@ -76,6 +88,7 @@ class FactKey:
     """The parts of a fact's name. At most one of `tp`, `broker` and `resource` is given; none means the whole cluster.
 
     With `group`, the fact is the committed offset of the partition, or one of the group or, with `member`, of a member.
+    `folders` are log directories of this host, separated by commas, and the fact is the metadata logs in them.
     With `transaction`, a transactional.id, it is its last state since the time `name`, in milliseconds. `own` is False
     for the value in force, wherever it is set.
     """
@@ -89,11 +102,14 @@ class FactKey:
     group: str = ""
     member: str = ""
     transaction: str = ""
+    folders: str = ""
 
     @property
     def words(self) -> str:
         if self.transaction:
             return "state"
+        if self.folders:
+            return "copies"
         if self.group and self.tp is not None:
             return f"committed offset of {self.tp}"
         if self.resource is None:
@@ -163,13 +179,15 @@ def about_transaction(transactional_id: str, since_ms: int) -> str:
     return f"{_TRANSACTION}{quote(transactional_id, safe='')}/{since_ms}"
 
 
+def about_copies(folders: str) -> str:
+    """Returns the fact of the metadata logs in these log directories: text as `copies_text`."""
+    return f"{_COPIES}{folders}"
+
+
 def split_key(key: str) -> FactKey:
     """Reads a fact's name; raises ValueError where no such fact exists."""
-    if key.startswith(_TRANSACTION):
-        name, slash, since = key.removeprefix(_TRANSACTION).partition("/")
-        if not name or not slash or not _MILLISECONDS.fullmatch(since):
-            raise ValueError(f"there is no fact {key!r}")
-        return FactKey(f"transaction of {unquote(name)}", since, transaction=unquote(name))
+    if key.startswith((_COPIES, _TRANSACTION)):
+        return _of_copies_or_transaction(key)
     if key.startswith((_GROUP, _MEMBER)):
         return _of_group(key)
     if key.startswith((_CONFIG, _EFFECTIVE)):
@@ -188,6 +206,16 @@ def split_key(key: str) -> FactKey:
     if name not in PARTITION_FACTS:
         raise ValueError(f"there is no fact {key!r}")
     return FactKey(owner, name, tp=parse_partition(owner))
+
+
+def _of_copies_or_transaction(key: str) -> FactKey:
+    if key.startswith(_COPIES):
+        folders = key.removeprefix(_COPIES)
+        return FactKey(f"metadata logs in {folders}", "copies", folders=folders)
+    name, slash, since = key.removeprefix(_TRANSACTION).partition("/")
+    if not name or not slash or not _MILLISECONDS.fullmatch(since):
+        raise ValueError(f"there is no fact {key!r}")
+    return FactKey(f"transaction of {unquote(name)}", since, transaction=unquote(name))
 
 
 def _of_group(key: str) -> FactKey:

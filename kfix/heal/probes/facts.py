@@ -13,6 +13,7 @@ from kfix.core.ports import ClusterReader
 from kfix.core.snapshot.group_reading import awaited
 from kfix.core.snapshot.quorum import EligibleLeaders
 from kfix.core.snapshot.reading import PartitionReading
+from kfix.core.snapshot.recovery import AppliedMetadata, copies_text, offsets_text, partitions_text
 from kfix.core.snapshot.snapshot import NO_LEADER, Assignment, ControllerNode, PartitionState, Snapshot, TopicPartition
 from kfix.heal.model.facts import Fact, FactJson, FactKey, split_key
 from kfix.heal.probes.configs import effective_value, own_value
@@ -32,6 +33,10 @@ _CONTROLLER: Mapping[str, Callable[[ControllerNode], FactJson]] = {
     "controller": lambda node: node.broker,
     "controller_epoch": lambda node: node.epoch,
     "controller_epoch_version": lambda node: node.epoch_version,
+}
+_APPLIED: Mapping[str, Callable[[AppliedMetadata], FactJson]] = {
+    "applied": lambda found: offsets_text(found.offsets),
+    "partitions": lambda found: partitions_text(found.partitions),
 }
 #: Of the moves under way.
 _MOVES: Mapping[str, Callable[[Assignment], FactJson]] = {
@@ -109,14 +114,20 @@ def _read(read: FactReader, key: FactKey) -> _Found:
         return _Found((own_value if key.own else effective_value)(found, key.name), f"config of {key.owner}")
     if key.group:
         return _about_group(reader, key)
-    if key.transaction:
-        state = reader.transaction(key.transaction, int(key.name))
-        return _Found(None if state is None else state.text, TRANSACTIONS_TOPIC)
+    if key.transaction or key.folders:
+        return _about_copies_or_transaction(reader, key)
     if key.broker is not None:
         return _about_broker(read, key.broker, key.name)
     if key.tp is None:
         return _about_cluster(reader, key.name)
     return _ASKED_APART.get(key.name, _about_partition)(reader, key.tp, key.name)
+
+
+def _about_copies_or_transaction(reader: ClusterReader, key: FactKey) -> _Found:
+    if key.folders:
+        return _Found(copies_text(reader.metadata_copies(tuple(key.folders.split(",")))), "the disks of this host")
+    state = reader.transaction(key.transaction, int(key.name))
+    return _Found(None if state is None else state.text, TRANSACTIONS_TOPIC)
 
 
 def _about_broker(read: FactReader, broker: int, name: str) -> _Found:
@@ -173,6 +184,8 @@ def _about_cluster(reader: ClusterReader, name: str) -> _Found:
         return _Found(sum(each.eligible_needed is not False for each in found), _PARTITIONS)
     if name == "migrating":
         return _Found(reader.migrating(), "/migration and /controller")
+    if name in _APPLIED:
+        return _Found(_APPLIED[name](reader.applied()), "each broker")
     node = reader.controller()
     if name == "controller":
         return _Found(node.broker, "/controller")

@@ -18,7 +18,14 @@ from kfix.lab.healing.heal import Healer
 from kfix.lab.healing.health import WELL_SECONDS, Settling
 from kfix.lab.network.faults import heal as heal_network
 from kfix.lab.nodes.brokers import remove_broker, restart_brokers, start_brokers
-from kfix.lab.nodes.failures import CHROOT, end_strays, remove_disks, repair_disks
+from kfix.lab.nodes.failures import (
+    CHROOT,
+    end_strays,
+    give_disks_back,
+    remove_disks,
+    repair_disks,
+    without_disk,
+)
 from kfix.lab.nodes.migrating import take_back
 from kfix.lab.nodes.start import wait_brokers
 from kfix.lab.waiting import wait_for
@@ -146,6 +153,7 @@ class _Mender:
         self._strays()
         self._network()
         self._repair_disks()
+        self._lost_disks()
         for sentence in self.lab.authority.revive():
             self.report(sentence)
         for broker in nodes.brokers_in(state, "stopped"):
@@ -175,6 +183,20 @@ class _Mender:
     def _repair_disks(self) -> None:
         if repaired := repair_disks(self.lab):
             self.report(f"repaired the log directory of broker {' and '.join(map(str, repaired))} and restarted it")
+
+    def _lost_disks(self) -> None:
+        """Gives controllers their disks back. Raises LabError after a recovery of the quorum, which has one voter."""
+        lost, quorum = without_disk(self.lab), self.lab.quorum
+        if not lost or quorum is None:
+            return
+        active = quorum.active()
+        if active is not None and len(active.log_ends) < len(quorum.addresses()):
+            voters = " and ".join(map(str, sorted(active.log_ends)))
+            raise LabError(
+                f"the quorum was recovered with controller {voters} as its only voter", hint="kfix lab down, then up"
+            )
+        give_disks_back(self.lab)
+        self.report(f"gave controller {' and '.join(map(str, lost))} the lost disk back")
 
     def second_disks(self) -> None:
         """Removes second log directories, after the topics that were placed there."""

@@ -93,6 +93,41 @@ def quorum_lost(context: IncidentContext) -> IncidentOutcome:
     )
 
 
+@Incident(
+    "controller-disk-lost",
+    title="the disk of one controller of three is lost for good",
+    does="Kills a controller that is not the active one, and takes its disk away; needs --controllers 3.",
+    expect=("everything works, changes too", "the controller cannot start: its disk has to be replaced"),
+    not_on={ZK: NO_QUORUM},
+    own_controllers=True,
+    refuse=_refuse_few_controllers,
+)
+def controller_disk_lost(context: IncidentContext) -> IncidentOutcome:
+    """The disk of one controller is lost: it cannot start again without another one."""
+    outcome = quorum_at_risk.act(context)
+    context.lose_disks([int(outcome.details["killed"])])
+    return outcome
+
+
+@Incident(
+    "quorum-majority-lost",
+    title="the disks of two controllers of three are lost for good, and none is active",
+    does="Kills the active controller and another one, and takes their disks away; needs --controllers 3.",
+    expect=(
+        "producers, consumers and groups work, from the record as it was",
+        "starting controllers does not help: quorum-recover makes the controller that is left the only voter",
+    ),
+    not_on={ZK: NO_QUORUM},
+    own_controllers=True,
+    refuse=_refuse_few_controllers,
+)
+def quorum_majority_lost(context: IncidentContext) -> IncidentOutcome:
+    """The disks of most controllers are lost for good: those that are left cannot elect one."""
+    outcome = quorum_lost.act(context)
+    context.lose_disks(map(int, str(outcome.details["controllers_killed"]).split(",")))
+    return outcome
+
+
 _ELECTED_SECONDS = 20.0
 
 

@@ -1,4 +1,4 @@
-"""What befalls nodes of a lab: power loss, a second disk that fails, a start as a broker of another cluster."""
+"""What befalls nodes of a lab: power loss, a disk that fails or is lost, a start as a broker of another cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kfix.lab.process.host import LOOPBACK, free_ports
 from kfix.lab.waiting import wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from kfix.lab.definition.state import LabState, Node
     from kfix.lab.nodes.handle import LabHandle
@@ -125,6 +125,32 @@ def _disk(lab: LabHandle, broker: int) -> Path:
 
 def _aside(disk: Path) -> Path:
     return disk.with_name(f"{disk.name}.aside")
+
+
+# Controllers whose disks are lost: the disks are moved aside, where nothing but `mend` finds them.
+
+
+def lose_disks(lab: LabHandle, controllers: Iterable[int]) -> None:
+    for number in controllers:
+        disk = lab.nodes.disk_of(lab.state, number, "controller")
+        disk.rename(_aside(disk))
+
+
+def without_disk(lab: LabHandle) -> tuple[int, ...]:
+    """Returns the controllers whose disks are lost, also if they have new disks since."""
+    state = lab.state
+    numbers = (each.id for each in state.own_controllers)
+    return tuple(each for each in numbers if _aside(lab.nodes.disk_of(state, each, "controller")).exists())
+
+
+def give_disks_back(lab: LabHandle) -> None:
+    """Returns the lost disks, and erases those that the controllers have got since. It starts no controller."""
+    state, numbers = lab.state, without_disk(lab)
+    lab.nodes.kill(state, [n for n in numbers if lab.nodes.condition(state, "controller", n) != "dead"], "controller")
+    for number in numbers:
+        lab.nodes.wipe_disk(state, number, "controller")
+        disk = lab.nodes.disk_of(state, number, "controller")
+        _aside(disk).rename(disk)
 
 
 # A broker that was started as a broker of another cluster: with an empty disk and other settings, at its old address.

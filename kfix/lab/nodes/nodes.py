@@ -105,8 +105,8 @@ class Nodes:
     def _is_formatted(self, state: LabState, role: str, node: BrokerDef | ControllerDef) -> bool:
         return all((disk / _FORMATTED).exists() for disk in disks_of(node, self._disk(state, role, node.id)))
 
-    def disk_of(self, state: LabState, broker_id: int) -> Path:
-        return self._disk(state, "broker", broker_id)
+    def disk_of(self, state: LabState, number: int, role: str = "broker") -> Path:
+        return self._disk(state, role, number)
 
     def wipe_disk(self, state: LabState, number: int, role: str = "broker") -> None:
         shutil.rmtree(self._disk(state, role, number), ignore_errors=True)

@@ -32,6 +32,7 @@ from kfix.lab.definition.state import ids_by_rack, spread
 from kfix.lab.healing.health import trouble
 from kfix.lab.incidents.setup.content import CONTENT_TOPIC, MEGABYTE, RECORDS, bulk, records
 from kfix.lab.nodes.brokers import add_broker, kill_brokers, replace_broker, start_brokers, wait_gone
+from kfix.lab.nodes.failures import lose_disks
 from kfix.lab.waiting import wait_for
 
 if TYPE_CHECKING:  # these bring the client libraries
@@ -183,6 +184,12 @@ class IncidentContext:
         dying = tuple(numbers)
         self.lab.nodes.kill(self.lab.state, dying, "controller")
         self.report(f"killed controller {' and '.join(map(str, dying))} (SIGKILL)")
+
+    def lose_disks(self, controllers: Iterable[int]) -> None:
+        """Takes the disks of dead controllers away."""
+        lost = tuple(controllers)
+        lose_disks(self.lab, lost)
+        self.report(f"took the disk of controller {' and '.join(map(str, lost))} away")
 
     def start(self, *brokers: int) -> None:
         start_brokers(self.lab, brokers)

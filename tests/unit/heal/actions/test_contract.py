@@ -77,6 +77,10 @@ def _failed() -> MemoryCluster:
     return INCIDENTS["coordinator-failed"]().cluster
 
 
+def _without_majority() -> MemoryCluster:
+    return INCIDENTS["quorum-majority-lost"]().cluster
+
+
 def _in_transaction() -> MemoryCluster:
     return INCIDENTS["open-transaction"]().cluster
 
@@ -111,6 +115,10 @@ SAMPLES: Mapping[str, Sample] = {
     "leader.elect_isr": Sample(_of_two_replicas, ON_STUCK),
     "leader.elect_preferred": Sample(_stuck, ON_STUCK),
     "leader.elect_unclean": Sample(dead_isr, {**ON_TP, "max_loss": -1}),
+    "metadata_log.write": Sample(
+        _without_majority,
+        {"copies": "/disks/102,/disks/1", "into": "/disks/new", "node": 102, "lost": "100,101", "unread": ""},
+    ),
     "offsets.commit": Sample(four_brokers, {"group": "g", "topic": "orders", "offsets": '{"0":"5@1 note","1":"7"}'}),
     "offsets.roll": Sample(_failed, {**ON_FAILED, "number": 1}),
     "offsets.tombstone": Sample(_failed, ON_FAILED),
@@ -197,7 +205,7 @@ def test_the_change_is_one_call_its_progress_is_seen_and_its_proof_holds(name: s
 def test_progress_is_unknown_where_the_cluster_cannot_be_read(name: str) -> None:
     cluster, args = _frozen(name)
     before = read_facts(cluster, ACTIONS[name].reads(args))
-    sources = ("zookeeper", "quorum", "reassignments", "configs", "partition", "group", "key_left")
+    sources = ("zookeeper", "quorum", "reassignments", "configs", "partition", "group", "key_left", "metadata_copies")
     cluster.faults.unreadable |= dict.fromkeys(sources, "gone")
     assert ACTIONS[name].probe(args, before, cluster) is ActionStatus.UNKNOWN
 

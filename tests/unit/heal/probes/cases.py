@@ -18,6 +18,7 @@ from tests.unit.heal.probes.leadership_cases import CASES as LEADERSHIP
 from tests.unit.heal.probes.load_failure_cases import CASES as LOAD_FAILURES
 from tests.unit.heal.probes.load_failure_cases import USUAL
 from tests.unit.heal.probes.min_isr_cases import CASES as MIN_ISRS
+from tests.unit.heal.probes.quorum_cases import CASES as QUORUM
 from tests.unit.heal.probes.registration_cases import CASES as REGISTRATIONS
 
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
@@ -236,6 +237,7 @@ CASES: list[Case] = [
     ("transaction_ended", next_one, THAT, "pass", "Ongoing"),
     ("transaction_ended", four_brokers, THAT, "inconclusive", "no record since then"),
     *MIN_ISRS,
+    *QUORUM,
     *REGISTRATIONS,
     ("transaction_hangs", transaction("transaction-marker-lost"), {**ON_TP, "hanging": HANGS}, "pass", "commit"),
     ("transaction_hangs", transaction("transaction-late-record"), {**ON_TP, "hanging": HANGS}, "fail", "abort"),

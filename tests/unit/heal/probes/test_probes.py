@@ -60,6 +60,7 @@ def test_nothing_readable_is_inconclusive(name: str) -> None:
         "log_dirs",
         "configs",
         "assignments",
+        "metadata_copies",
     )
     cluster.faults.unreadable |= dict.fromkeys(sources, "gone")
     for broker in cluster.brokers:

@@ -16,7 +16,7 @@ from kfix.core.derive.divergence import kept_offset
 from kfix.core.diagnosis.finding import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS
 from kfix.core.disk.batches import batches
 from kfix.core.disk.folder import Depth
-from kfix.core.disk.logdir import find_log_dirs, read_log_dir, read_meta_of
+from kfix.core.disk.logdir import find_log_dirs, is_held, read_log_dir, read_meta_of, require_one_cluster
 from kfix.core.disk.model import Grade, Oddity, Replica
 from kfix.core.disk.opening import DiskFile, NotReadError, read_small, shown
 from kfix.core.disk.segments import Report, batches_from, segments_in
@@ -33,12 +33,12 @@ from kfix.core.kafka.metadata_records import (
     voters_of,
 )
 from kfix.core.kafka.records import Record, UnreadBatchError, records, require_readable
+from kfix.core.snapshot.recovery import CopyRead
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.inspect.inspect import require_one_cluster
 
-_LOG: Final = TopicPartition(METADATA_TOPIC, 0)
-_CHECKPOINT: Final = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
-_QUORUM_STATE: Final = "quorum-state"
+LOG: Final = TopicPartition(METADATA_TOPIC, 0)
+CHECKPOINT: Final = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
+QUORUM_STATE: Final = "quorum-state"
 _MOST_BYTES: Final = 1 << 20
 
 
@@ -137,7 +137,7 @@ def inspect_metadata(paths: Iterable[Path]) -> MetadataLogs:
     odd: list[Oddity] = []
     found: list[tuple[Replica, Path, bool]] = []
     for folder in folders.values():
-        disk = read_log_dir(folder, lambda tp: tp == _LOG, Depth(crc=True))
+        disk = read_log_dir(folder, lambda tp: tp == LOG, Depth(crc=True))
         odd += disk.oddities
         found += [(each, folder, disk.clean) for each in disk.replicas if not each.state]
     if not found:
@@ -145,16 +145,16 @@ def inspect_metadata(paths: Iterable[Path]) -> MetadataLogs:
     found.sort(key=lambda each: (-each[0].last_epoch, -each[0].log_end, each[0].folder))
     best, best_folder, _ = found[0]
     kept = {replica.folder: kept_offset(replica, best) for replica, _, _ in found}
-    changes = list(_changes(best_folder / str(_LOG), min(kept.values()), odd.append))
+    changes = list(_changes(best_folder / str(LOG), min(kept.values()), odd.append))
     copies = (
         MetadataCopy(
             replica,
             replica.broker,
             read_meta_of(folder).directory,
             clean,
-            _newest_checkpoint(folder / str(_LOG)),
-            _voters(folder / str(_LOG), odd.append),
-            _quorum_state(folder / str(_LOG) / _QUORUM_STATE, odd.append),
+            _newest_checkpoint(folder / str(LOG)),
+            _voters(folder / str(LOG), odd.append),
+            _quorum_state(folder / str(LOG) / QUORUM_STATE, odd.append),
             _missing(kept[replica.folder], best, changes),
             replica.log_end - kept[replica.folder],
         )
@@ -162,6 +162,35 @@ def inspect_metadata(paths: Iterable[Path]) -> MetadataLogs:
     )
     cluster = next((c for folder in folders.values() if (c := read_meta_of(folder).cluster)), "")
     return MetadataLogs(cluster, tuple(copies), tuple(dict.fromkeys(odd)))
+
+
+def copies_read(paths: Iterable[Path]) -> tuple[CopyRead, ...]:
+    """Returns what a recovery of the quorum has to know of these log directories, the longest copy first.
+
+    Raises as `inspect_metadata`.
+    """
+    found = inspect_metadata(paths)
+    unread = [
+        odd for odd in found.oddities if odd.grade is Grade.UNREAD or (odd.grade is Grade.ODD and odd.at is not None)
+    ]
+    return tuple(
+        CopyRead(
+            folder=one.replica.directory,
+            cluster=found.cluster,
+            node=-1 if one.node is None else one.node,
+            epoch=one.replica.last_epoch,
+            end=one.replica.log_end,
+            seen_epoch=one.seen_epoch,
+            own=one.own,
+            held=is_held(Path(one.replica.directory)),
+            voters=tuple(each.node for each in one.voters),
+            changeable=any(each.directory for each in one.voters),
+            unread=next(
+                (f"{odd.file}: {odd.what}" for odd in unread if odd.file.startswith(one.replica.directory)), ""
+            ),
+        )
+        for one in found.copies
+    )
 
 
 _Changes = list[tuple[int, Record | None]]
@@ -202,18 +231,23 @@ def _missing(start: int, best: Replica, changes: _Changes) -> Missing:
 
 
 def _voters(folder: Path, report: Report) -> tuple[MetadataVoter, ...]:
-    """Returns the voters by the last record of the log that names them, else by its newest checkpoint, else static."""
+    """Returns the voters by the last record that names them, else the static ones."""
+    if found := logged_voters(folder, report):
+        return tuple(MetadataVoter(each.node, directory_text(each.directory), each.address) for each in found)
+    static = _state_of(folder / QUORUM_STATE).get("currentVoters")
+    rows = (each.get("voterId") for each in static if isinstance(each, dict)) if isinstance(static, list) else ()
+    return tuple(MetadataVoter(node) for node in rows if type(node) is int)
+
+
+def logged_voters(folder: Path, report: Report) -> tuple[LoggedVoter, ...]:
+    """Returns the voters by the last record of the log that names them, else by its newest checkpoint; else none."""
     found: tuple[LoggedVoter, ...] = ()
     newest = _newest_checkpoint(folder)
     paths = [] if newest is None else [folder / f"{newest[0]:020d}-{newest[1]:010d}.checkpoint"]
     for file, batch in chain(_in_files(paths, report), _batches(folder, 0, report)):
         if batch.control:
             found = _voters_in(file, batch, report) or found
-    if found:
-        return tuple(MetadataVoter(each.node, directory_text(each.directory), each.address) for each in found)
-    static = _state_of(folder / _QUORUM_STATE).get("currentVoters")
-    rows = (each.get("voterId") for each in static if isinstance(each, dict)) if isinstance(static, list) else ()
-    return tuple(MetadataVoter(node) for node in rows if type(node) is int)
+    return found
 
 
 def _voters_in(file: DiskFile, batch: Batch, report: Report) -> tuple[LoggedVoter, ...]:
@@ -260,7 +294,7 @@ def _records(file: DiskFile, batch: Batch, report: Report) -> Iterator[Record | 
 
 
 def _newest_checkpoint(folder: Path) -> tuple[int, int] | None:
-    found = (_CHECKPOINT.fullmatch(each.name) for each in folder.glob("*.checkpoint"))
+    found = (CHECKPOINT.fullmatch(each.name) for each in folder.glob("*.checkpoint"))
     return max(((int(each[1]), int(each[2])) for each in found if each), default=None)
 
 
