@@ -218,6 +218,8 @@ def _of_kind(meaning: Meaning, found: list[Complaint], case: CaseFile) -> Findin
     tps = tuple(sorted(map(_partition, named))) if meaning.of_partitions else ()
     groups = named if meaning.about == "a group" else ()
     names = f"group{'' if len(groups) == 1 else 's'} {some(groups)}" if groups else per_topic(tps) or some(named)
+    if meaning.about == "a group" and not groups:
+        names = "a group that the text does not name"
     details = tuple(dict.fromkeys(c.detail for c in found if c.detail))
     words = {
         "names": names,
@@ -239,7 +241,9 @@ def _of_kind(meaning: Meaning, found: list[Complaint], case: CaseFile) -> Findin
         summary=said(meaning.summary),
         cause=Cause(said(meaning.cause), meaning.confidence),
         evidence=_evidence(found),
-        blocked=blocked(case, tps) if meaning.code == NO_LEADER else Blocked("" if groups else meaning.blocked, groups),
+        blocked=blocked(case, tps)
+        if meaning.code == NO_LEADER
+        else Blocked("" if groups else meaning.blocked, groups if meaning.blocked else ()),
         remedies=(
             *(Remedy(said(text)) for text in meaning.remedies),
             *([runbook(case, meaning.runbook, meaning.repairs)] if meaning.runbook else []),

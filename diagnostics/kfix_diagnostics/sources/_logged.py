@@ -82,6 +82,14 @@ MEANINGS: Final = {
          "If it processes slowly: lower max.poll.records, or raise max.poll.interval.ms"),
         "Do not restart all consumers: each start begins another rebalance", "consumers of the group",
     ),
+    "slow poll": Meaning(
+        "KFX111", _W, "a group", "a consumer of {names} left the group: it took longer than max.poll.interval.ms "
+        "between two polls, and its partitions went to the others",
+        "processing what one poll returned takes too long, or hangs",
+        _LIKELY,
+        ("Lower max.poll.records, or raise max.poll.interval.ms; a thread dump of the consumer shows where it hangs",),
+        "Do not restart brokers because of it: they removed a consumer that did not poll",
+    ),
     "unstable": Meaning(
         "KFX108", _C, "a group",
         "{names} waits for a transaction that does not end{more}: its committed offsets are not stable",

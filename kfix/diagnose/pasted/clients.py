@@ -15,6 +15,7 @@ from kfix.diagnose.pasted.signs import (
     METADATA,
     OPENING,
     PAIR,
+    SLOW_POLL,
     TOPIC,
     UNAVAILABLE,
     UNNAMED,
@@ -109,6 +110,9 @@ def client_error(entry: LogEntry, gathered: Gathered) -> bool:
         return True
     if group and UNAVAILABLE.search(entry.text):
         code = _NOT_AVAILABLE if code is None else code
+    if SLOW_POLL.search(entry.text) and "GroupCoordinator" not in entry.text:
+        gathered.complain("slow poll", group, -1, entry.line, at=entry.at)
+        return True
     if code is None:
         return False
     about = _about(code, group, entry)

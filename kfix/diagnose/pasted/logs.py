@@ -44,7 +44,8 @@ _FETCHES: Final = re.compile(r"\[ReplicaFetcherManager on broker (?P<broker>\d+)
 _FETCHED: Final = re.compile(r"([\w.-]{1,249}-\d{1,9}) -> ")
 #: An exception of a client that is pasted without its entry.
 _THROWN: Final = re.compile(
-    r"(?:cimpl\.KafkaException: )?KafkaError\{|(?:Caused by: )?org\.apache\.kafka\.common\.errors\.\w+Exception\b"
+    r"(?:cimpl\.KafkaException: )?KafkaError\{|"
+    r"(?:Caused by: )?org\.apache\.kafka\.(?:common\.errors|clients\.\w+)\.\w+Exception\b"
 )
 #: An exception in a stack trace; the last one is the cause of those above it.
 _CAUSE: Final = re.compile(r"^(?:Caused by: )?(?:[a-z]\w*\.)+([A-Z][\w$]*(?:Exception|Error)\b.*)", re.MULTILINE)
@@ -83,6 +84,7 @@ class LogFormat:
         self._last: dict[str, float] = {}
         self._unplaced: set[tuple[tuple[str, str], ComplaintKey]] = set()
         self._elected: dict[tuple[int, int], tuple[float, PastedLine]] = {}
+        self._isrs: dict[str, tuple[int, LogEntry]] = {}
         self._removed: dict[str, list[tuple[float, PastedLine, str]]] = {}
 
     def take(self, line: PastedLine) -> bool:
@@ -170,6 +172,8 @@ class LogFormat:
             subject = self._ended(kind, match, entry)
             if subject or kind != "group":
                 self._gathered.settle(kind, subject, entry.line, entry.at)
+                if kind == "group":
+                    self._gathered.settle("slow poll", subject, entry.line, entry.at)
         return bool(found)
 
     def _ended(self, kind: str, found: re.Match[str], entry: LogEntry) -> str:
@@ -233,8 +237,11 @@ class LogFormat:
                 self._gathered.complain("shrunk", shrinks["tp"], -1, entry.line, at=entry.at, broker=broker,
                                         detail=detail)  # fmt: skip
         elif expands := _EXPANDS.search(entry.text):
-            for broker in _ids(expands["isr"]):
+            isr = _ids(expands["isr"])
+            self._isrs[expands["tp"]] = (len(isr), entry)
+            for broker in isr:
                 self._gathered.settle("shrunk", f"{expands['tp']} {broker}", entry.line, entry.at)
+                self._gathered.settle("unreachable", str(broker), entry.line, entry.at)
         elif added := _FETCHES.search(entry.text):
             for tp in _FETCHED.findall(entry.text):
                 self._gathered.settle("fetch failed", f"{tp} {added['broker']}", entry.line, entry.at)
@@ -259,6 +266,7 @@ class LogFormat:
     def finish(self) -> None:
         """Adds the last state of each broker and partition, and the broker behind an error without an id."""
         self._end_transient()
+        self._end_min_isr()
         self._finish_brokers()
         for tp, ((_, at, _), view, line) in self._partitions.items():
             if not self._gathered.is_deleted(tp.topic, at, line.number):
@@ -300,6 +308,13 @@ class LogFormat:
             lasts = self._last.get(error.node, -1.0) - error.at <= _PATIENCE
             if error.about in _REPEATED and not lasts and len(writers.get(error.node, ())) <= 1:
                 self._gathered.ended.add(key)
+
+    def _end_min_isr(self) -> None:
+        """Ends the errors about partitions whose ISR grew to the minimum later."""
+        for error in self._gathered.complaints.values():
+            size, entry = self._isrs.get(error.name, (0, None))
+            if error.about == "min isr" and entry is not None and size >= _ids(error.detail)[-1]:
+                self._gathered.settle("min isr", error.name, entry.line, entry.at)
 
     def _finish_partition(self, tp: TopicPartition, view: PartitionView, line: PastedLine) -> None:
         gathered, shown = self._gathered, self._gathered.read.get(tp)

@@ -215,6 +215,11 @@ GROUP: Final = re.compile(
     r"(?:;|,) group: (?P<c>[^\s,]{1,249})|\bconsumergroup[ /](?P<d>[^\s/:]{1,249})|"
     r"(?:coordinator dead .*? for|join|sync|joining|leave) group (?P<e>[\w.-]{1,249}):"
 )
+#: A consumer that was removed from its group, or leaves it, since it did not poll in time.
+SLOW_POLL: Final = re.compile(
+    r"consumer poll timeout has expired|(?:longer|greater) than the configured max\.poll\.interval|"
+    r"the consumer is not part of an active group"
+)
 #: Places at which a client prints a topic, with or without a partition.
 METADATA: Final = re.compile(r"Error while fetching metadata with correlation id \d+ ?: \{(?P<pairs>[^}]*)\}")
 PAIR: Final = re.compile(r"(?P<topic>[\w.-]{1,249})=(?P<error>[A-Z_]{8,60})(?=,|$)")
@@ -222,7 +227,8 @@ TOPIC: Final = re.compile(
     r"\b(?:topic-)?partition (?P<a>[\w.-]{1,249})-\d+\b|\bsending message to topic (?P<b>[\w.-]{1,249}) with|"
     r"(?<![\w.\"-])(?P<c>[\w.-]{1,249}) \[\d+\](?=[ :,@]|$)|\btopic=['\"]?(?P<d>[\w.-]{1,249})|"
     r"(?:;|,) topic: (?P<e>[\w.-]{1,249})|\b(?:consuming|consumer|leader)[ /](?P<f>[\w.-]{1,249})/\d+\b|"
-    r"\b(?:partition \d+ of|message to topic) (?P<g>[\w.-]{1,249})(?=[:, ]|$)"
+    r"\b(?:partition \d+ of|message to topic) (?P<g>[\w.-]{1,249})(?=[:, ]|$)|"
+    r"\bmessages to (?P<h>[\w.-]{1,249}) \(partition \d+"
 )
 #: librdkafka: events of a connection with a broker whose id it knows.
 CONNECTION: Final = re.compile(

@@ -274,3 +274,24 @@ def test_one_removal_in_two_entries_counts_once() -> None:
     twice = PREPARING.format("removing member c-2 on heartbeat expiration")
     text = "".join(f"{AT.format(1)}{entry}\n" for entry in (REMOVED, twice) * 3)
     assert gather(text).lasting() == ()
+
+
+MIN_ISR = (
+    "ERROR [ReplicaManager broker=1] Error processing append operation on partition t-0 (k.ReplicaManager)\n"
+    "x.NotEnoughReplicasException: The size of the current ISR Set(1) is insufficient to satisfy the min.isr "
+    "requirement of {} for partition t-0"
+)
+GROWN = "INFO [Partition t-0 broker=1] ISR updated to 1,2  and version updated to 7 (kafka.cluster.Partition)"
+
+
+@pytest.mark.parametrize(("minimum", "lasts"), [(2, False), (3, True)])
+def test_an_isr_that_grows_to_the_minimum_ends_the_error_about_it(minimum: int, *, lasts: bool) -> None:
+    found = gather(f"{AT.format(1)}{MIN_ISR.format(minimum)}\n{AT.format(2)}{GROWN}\n").lasting()
+    assert [error.about for error in found] == (["min isr"] if lasts else [])
+
+
+def test_a_broker_that_is_back_in_an_isr_is_reachable() -> None:
+    lost = "java.io.IOException: Connection to 2 was disconnected before the response was read"
+    text = f"{AT.format(1)}WARN [ReplicaFetcher replicaId=1, leaderId=2, fetcherId=0] Error (x)\n{lost}\n"
+    assert [error.about for error in gather(text).lasting()] == ["unreachable"]
+    assert gather(f"{text}{AT.format(2)}{GROWN}\n").lasting() == ()
