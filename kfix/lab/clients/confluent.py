@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
@@ -16,14 +17,23 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from kfix.core.errors import LabError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from kfix.core.snapshot.snapshot import TopicPartition as Where
 
 QUIET: dict[str, str | int | float | bool] = {"log_level": 0, "socket.timeout.ms": 10_000}
 #: The default of transaction.max.timeout.ms, the longest that a broker accepts.
-_LONG_TRANSACTION_MS = 900_000
+_LONG_TRANSACTION = {"transaction.timeout.ms": 900_000}
 _ITERATIONS = 4096  # the minimum of Kafka
+
+
+@contextmanager
+def refused_as(what: str) -> Iterator[None]:
+    """Raises LabError with `what` and the client library's reason, if the library raises its own error."""
+    try:
+        yield
+    except KafkaException as problem:
+        raise LabError(f"{what}: {problem.args[0].str()}") from problem
 
 
 def produce(bootstrap: str, topic: str, records: Mapping[int, list[tuple[str, bytes]]], acks: str = "all") -> None:
@@ -125,59 +135,56 @@ def join_and_leave(bootstrap: str, group: str, topic: str) -> None:
 
 def transact(bootstrap: str, transactional_id: str, topic: str) -> None:
     """Commits one transaction with one record. Raises LabError if it fails."""
-    producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": transactional_id} | QUIET)
-    try:
-        producer.init_transactions(25)
-        producer.begin_transaction()
+    with refused_as(f"the transaction of {transactional_id} failed"):
+        producer = _in_transaction(bootstrap, transactional_id)
         producer.produce(topic, b"transaction", transactional_id, 0)
         producer.commit_transaction(25)
-    except KafkaException as problem:
-        raise LabError(f"the transaction of {transactional_id} failed: {problem.args[0].str()}") from problem
 
 
 def begin_transaction(bootstrap: str, transactional_id: str, where: Where) -> Callable[[], None]:
     """Sends a record within a transaction. Returns what commits it; both raise LabError if they fail."""
-    own = {"transactional.id": transactional_id, "transaction.timeout.ms": _LONG_TRANSACTION_MS}
-    producer = Producer({"bootstrap.servers": bootstrap} | own | QUIET)
+    failed = f"the transaction of {transactional_id} failed"
+    with refused_as(failed):
+        producer = _in_transaction(bootstrap, transactional_id, _LONG_TRANSACTION)
+        producer.produce(where.topic, b"transaction", transactional_id, where.partition)
+        producer.flush(10)
 
-    def attempt(act: Callable[[], object]) -> None:
-        try:
-            act()
-        except KafkaException as problem:
-            raise LabError(f"the transaction of {transactional_id} failed: {problem.args[0].str()}") from problem
+    def commit() -> None:
+        with refused_as(failed):
+            producer.commit_transaction(25)
 
-    attempt(lambda: producer.init_transactions(25))
-    attempt(producer.begin_transaction)
-    producer.produce(where.topic, b"transaction", transactional_id, where.partition)
-    attempt(lambda: producer.flush(10))
-    return lambda: attempt(lambda: producer.commit_transaction(25))
+    return commit
 
 
 def hang_transaction(bootstrap: str, transactional_id: str, where: Where, group: str = "", offset: int = 0) -> None:
     """Sends a record, and with `group` an offset of it, within a transaction, and leaves it open. Raises LabError."""
-    own = {"transactional.id": transactional_id, "transaction.timeout.ms": _LONG_TRANSACTION_MS}
-    producer = Producer({"bootstrap.servers": bootstrap} | own | QUIET)
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group or transactional_id} | QUIET)
     try:
-        producer.init_transactions(25)
-        producer.begin_transaction()
-        producer.produce(where.topic, b"transaction", transactional_id, where.partition)
-        if group:
-            pending = TopicPartition(where.topic, where.partition, offset)
-            producer.send_offsets_to_transaction([pending], consumer.consumer_group_metadata(), 25)
-        producer.flush(10)
-    except KafkaException as problem:
-        raise LabError(f"the transaction of {transactional_id} failed: {problem.args[0].str()}") from problem
+        with refused_as(f"the transaction of {transactional_id} failed"):
+            producer = _in_transaction(bootstrap, transactional_id, _LONG_TRANSACTION)
+            producer.produce(where.topic, b"transaction", transactional_id, where.partition)
+            if group:
+                pending = TopicPartition(where.topic, where.partition, offset)
+                producer.send_offsets_to_transaction([pending], consumer.consumer_group_metadata(), 25)
+            producer.flush(10)
     finally:
         consumer.close()
 
 
+def _in_transaction(bootstrap: str, transactional_id: str, config: Mapping[str, int] | None = None) -> Producer:
+    """Returns a producer that has begun a transaction."""
+    producer = Producer(
+        {"bootstrap.servers": bootstrap, "transactional.id": transactional_id, **(config or {})} | QUIET
+    )
+    producer.init_transactions(25)
+    producer.begin_transaction()
+    return producer
+
+
 def take_over(bootstrap: str, transactional_id: str) -> None:
     """Gets a producer id for the transactional id, which aborts its open transaction. Raises LabError if it fails."""
-    try:
+    with refused_as(f"{transactional_id} cannot be taken over"):
         Producer({"bootstrap.servers": bootstrap, "transactional.id": transactional_id} | QUIET).init_transactions(25)
-    except KafkaException as problem:
-        raise LabError(f"{transactional_id} cannot be taken over: {problem.args[0].str()}") from problem
 
 
 def write_internal(bootstrap: str, where: Where, key: bytes, value: bytes | None) -> None:
@@ -211,12 +218,10 @@ def write_internal_rows(bootstrap: str, where: Where, rows: Iterable[tuple[bytes
 
 
 def create_scram(admin: AdminClient, user: str, password: str) -> None:
-    try:
+    with refused_as("the SCRAM user cannot be created"):
         # KRaft refuses a request with two changes of one user.
         for kind in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
             change: UserScramCredentialAlteration = UserScramCredentialUpsertion(
                 user, ScramCredentialInfo(kind, _ITERATIONS), password.encode()
             )
             admin.alter_user_scram_credentials([change], request_timeout=10)[user].result()
-    except KafkaException as problem:
-        raise LabError(f"the SCRAM user cannot be created: {problem.args[0].str()}") from problem

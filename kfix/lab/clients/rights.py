@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from confluent_kafka import KafkaException
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AclBinding,
     AclBindingFilter,
@@ -14,11 +13,11 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ResourceType,
 )
 
-from kfix.core.errors import LabError, UnreachableError
+from kfix.core.errors import UnreachableError
 from kfix.core.kafka import requests
 from kfix.core.kafka.security import Security
 from kfix.lab.clients.asking import ask
-from kfix.lab.clients.confluent import create_scram
+from kfix.lab.clients.confluent import refused_as
 from kfix.lab.definition.protocols import SASL_PROTOCOL, SCRAM
 from kfix.lab.waiting import wait_for
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
     from confluent_kafka.admin import AdminClient
 
-    from kfix.lab.clients.access import LabClient
     from kfix.lab.definition.protocols import Right
 
 
@@ -43,23 +41,18 @@ _TYPES = {
 
 def grant(admin: AdminClient, principal: str, rights: Iterable[Right]) -> None:
     """Allows the principal all of these. Raises LabError."""
-    try:
-        for answer in admin.create_acls(
-            [AclBinding(*_fields(principal, each)) for each in rights], request_timeout=10
-        ).values():
+    bindings = [AclBinding(*_fields(principal, each)) for each in rights]
+    with refused_as(f"the rights of {principal} cannot be granted"):
+        for answer in admin.create_acls(bindings, request_timeout=10).values():
             answer.result()
-    except KafkaException as problem:
-        raise LabError(f"the rights of {principal} cannot be granted: {problem.args[0].str()}") from problem
 
 
 def revoke(admin: AdminClient, principal: str, rights: Iterable[Right]) -> None:
     """Takes these rights away. Raises LabError."""
     filters = [AclBindingFilter(*_fields(principal, each)) for each in rights]
-    try:
+    with refused_as(f"the rights of {principal} cannot be revoked"):
         for answer in admin.delete_acls(filters, request_timeout=10).values():
             answer.result()
-    except KafkaException as problem:
-        raise LabError(f"the rights of {principal} cannot be revoked: {problem.args[0].str()}") from problem
 
 
 def _fields(principal: str, right: Right) -> tuple[Any, ...]:
@@ -75,11 +68,6 @@ def _fields(principal: str, right: Right) -> tuple[Any, ...]:
 
 
 # Logins at the second listener of a lab: the SCRAM user, and whether every broker accepts a client.
-
-
-def create_user(access: LabClient, user: str, password: str) -> None:
-    """Creates the SCRAM credentials of a user."""
-    create_scram(access.admin(), user, password)
 
 
 def scram_ways(user: str, password: str) -> tuple[Security, ...]:

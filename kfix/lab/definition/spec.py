@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import count, islice
 from typing import TYPE_CHECKING
@@ -24,8 +25,6 @@ from kfix.lab.definition.protocols import (
 from kfix.lab.definition.recipes import KRAFT, recipe_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from kfix.lab.definition.recipes import Recipe
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")

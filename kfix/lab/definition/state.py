@@ -9,6 +9,8 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from kfix.core.errors import LabError, UsageError
 from kfix.lab.definition.recipes import KRAFT, ZK, Recipe, recipe_of
 from kfix.lab.definition.spec import LabSpec
@@ -267,55 +269,8 @@ def from_json(raw: dict[str, Any], where: str) -> LabState:
             hint="end that lab with the kfix version that started it",
         )
     try:
-        return LabState(
-            name=raw["name"],
-            id=raw["id"],
-            spec=_spec(raw["spec"]),
-            data=raw["data"],
-            brokers=tuple(BrokerDef(**each) for each in raw["brokers"]),
-            zookeepers=tuple(ZooKeeperDef(**each) for each in raw["zookeepers"]),
-            processes=tuple(ProcessRecord(**each) for each in raw["processes"]),
-            baseline=_baseline(raw["baseline"]) if raw["baseline"] else None,
-            incident=raw["incident"],
-            network=_network(raw["network"]) if raw.get("network") else None,
-            controllers=tuple(ControllerDef(**each) for each in raw.get("controllers", ())),
-            cluster_id=raw.get("cluster_id", ""),
-            upgraded=dict(raw.get("upgraded", {})),
-            migrating=dict(raw.get("migrating", {})),
-            secret=raw.get("secret", ""),
-            oidc_port=raw.get("oidc_port"),
-            kdc_port=raw.get("kdc_port"),
-        )
-    except (KeyError, TypeError, ValueError) as problem:
+        return msgspec.convert(raw, LabState, str_keys=True)
+    except msgspec.ValidationError as problem:
         raise LabError(
-            f"{where} is damaged: {problem!r}", hint="end its java processes by hand, remove the folder"
+            f"{where} is damaged: {problem}", hint="end its java processes by hand, remove the folder"
         ) from problem
-
-
-def _spec(raw: dict[str, Any]) -> LabSpec:
-    sasl = raw.get("sasl")
-    changed = {"ids": tuple(raw["ids"]), "racks": tuple(raw["racks"]), "sasl": tuple(sasl) if sasl else None}
-    return LabSpec(**{**raw, **changed})
-
-
-def _baseline(raw: dict[str, Any]) -> LabBaseline:
-    return LabBaseline(
-        brokers=tuple(raw["brokers"]),
-        topics={
-            topic: {int(partition): tuple(replicas) for partition, replicas in assignment.items()}
-            for topic, assignment in raw["topics"].items()
-        },
-        topic_configs=raw["topic_configs"],
-        broker_configs=raw["broker_configs"],
-    )
-
-
-def _network(raw: dict[str, Any]) -> Network:
-    return Network(
-        **{
-            **raw,
-            "zones": tuple(Zone(**each) for each in raw["zones"]),
-            "cuts": tuple(LinkCut(**each) for each in raw["cuts"]),
-            "slow": tuple(Slow(**each) for each in raw["slow"]),
-        }
-    )

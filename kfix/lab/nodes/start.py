@@ -133,13 +133,14 @@ def _start(lab: LabHandle, spec: LabSpec, progress: Callable[[str], None]) -> No
 
 def _open_listener(lab: LabHandle, access: LabClient, progress: Callable[[str], None]) -> None:
     """Returns when every broker lets the lab's user in at the second listener."""
-    from kfix.lab.clients.rights import await_logins, create_user, scram_ways  # noqa: PLC0415 - brings the clients
+    from kfix.lab.clients.confluent import create_scram  # noqa: PLC0415 - brings the clients
+    from kfix.lab.clients.rights import await_logins, scram_ways  # noqa: PLC0415 - brings the clients
 
     state, spec = lab.state, lab.state.spec
     addresses = lab.nodes.sasl_addresses(state)
     if spec.sasl is not None and spec.mechanism_used in {"", *SCRAM}:
         progress("creating the SCRAM credentials")
-        create_user(access, *spec.sasl)
+        create_scram(access.admin(), *spec.sasl)
     if not spec.is_secured:
         await_logins(addresses, scram_ways(*(spec.sasl or ("", ""))))
         return
