@@ -25,7 +25,9 @@ Mutation = Callable[[MemoryCluster, FactKey], None]
 
 #: Every kind of fact that a plan may rest on.
 OF_GROUPS = frozenset({*GROUP_FACTS, *MEMBER_FACTS, "committed"})
-KINDS = frozenset({*PARTITION_FACTS, *CLUSTER_FACTS, *OF_GROUPS, *BROKER_FACTS, "config", "effective", "transaction"})
+KINDS = frozenset(
+    {*PARTITION_FACTS, *CLUSTER_FACTS, *OF_GROUPS, *BROKER_FACTS, "config", "effective", "transaction", "copies"}
+)
 
 
 def kind_of(key: str) -> str:
@@ -362,6 +364,22 @@ def _assigned_there(cluster: MemoryCluster, key: FactKey) -> None:
     cluster.add_partition(TopicPartition("new", 0), (1, key.broker))
 
 
+def _applies(cluster: MemoryCluster, _: FactKey) -> None:
+    if isinstance(cluster, MemoryKraftCluster):
+        cluster.applied_offset += 1
+
+
+def _isr_of_one(cluster: MemoryCluster, _: FactKey) -> None:
+    tp = min(cluster.records.states)
+    cluster.records.states[tp] = cluster.records.states[tp]._replace(isr=(99,))
+
+
+def _copies_grow(cluster: MemoryCluster, key: FactKey) -> None:
+    if isinstance(cluster, MemoryKraftCluster):
+        for folder in key.folders.split(","):
+            cluster.disks[folder] = cluster.disks[folder]._replace(end=cluster.disks[folder].end + 1)
+
+
 WAYS: Mapping[str, tuple[Mutation, ...]] = {
     "leader": (_leader, _leader_unseen),
     "leader_epoch": (_epoch,),
@@ -383,6 +401,9 @@ WAYS: Mapping[str, tuple[Mutation, ...]] = {
     "controller_epoch_version": (_number("epoch_version"), _failed_over),
     "migrating": (_migrating,),
     "mode": (_migrated,),
+    "applied": (_applies,),
+    "partitions": (_isr_of_one,),
+    "copies": (_copies_grow,),
     "eligible_needed": (_one_more_or_less_led,),
     "registration": (_registers, _removed),
     "voter": (_voter,),

@@ -57,9 +57,11 @@ def widened(plan: Plan, stage: Stage) -> Plan:
     topic = (ResourceKind.TOPIC, tp.topic, "min.insync.replicas")
     # Without a leader, the log is not read.
     asked = [name for name in PARTITION_FACTS if name not in {"load_conflicts", "hanging"}]
-    keys = (*about(tp, *asked), *about_cluster(*CLUSTER_FACTS), *about_brokers(dead))
+    kraft = isinstance(stage.cluster, MemoryKraftCluster)
+    of_cluster = [name for name in CLUSTER_FACTS if kraft or name not in {"applied", "partitions"}]
+    keys = (*about(tp, *asked), *about_cluster(*of_cluster), *about_brokers(dead))
     keys += (*about_config(*topic), *about_effective(*topic))
-    if isinstance(stage.cluster, MemoryKraftCluster):
+    if kraft:
         keys += (*about_registration(dead), *about_brokers(dead, name="runs"))
     have = {fact.key for fact in plan.facts}
     more = read_facts(stage.cluster, [key for key in keys if key not in have])
