@@ -9,6 +9,7 @@ from kfix.core.args import ABSENT, Args
 from kfix.core.derive.hanging import COMMIT, parsed
 from kfix.core.snapshot.offsets import parse_stored
 from kfix.core.snapshot.reading import ResourceKind
+from kfix.core.snapshot.recovery import NewLog
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.actions.compaction import AT_ONCE
 from kfix.heal.memory.faults import Call
@@ -32,6 +33,11 @@ def _throttle(kind: str, name: str, leader: str, follower: str) -> Call:
 def _rate(args: Args) -> Call:
     rate = str(args["rate"])
     return _throttle("broker", str(args["broker"]), rate, rate)
+
+
+def _write_log(args: Args) -> Call:
+    numbers = (args.number(name) for name in ("node", "epoch", "end", "fence"))
+    return Call("write_metadata_log", (NewLog(args.text("into"), args.text("seed"), *numbers),))
 
 
 def _elect(unclean: bool) -> Callable[[Args], Call]:
@@ -87,6 +93,7 @@ CALLS: Mapping[str, Callable[[Args], Call]] = {
     "reassign.move": _reassign,
     "reassign.noop": _reassign,
     "reassign.reorder": _reassign,
+    "metadata_log.write": _write_log,
     "transaction.abort": _abort,
     "transaction.end": _end,
     "throttle.rate": _rate,
