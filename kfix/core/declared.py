@@ -37,13 +37,14 @@ class FieldMark(Enum):
     """What holds for a field. A plain text in an annotation is the meaning of the field.
 
     UNSTORED: no file and no output has it. OPTIONAL: an output may lack it. OR_NULL: a negative number stands for
-    unknown, null in an output. SHARED: a mapping that often equals that of another entry: a file has it once, and
-    otherwise the key of that entry.
+    unknown, null in an output. TIME: seconds since the epoch, in ISO 8601 with Z in an output. SHARED: a mapping that
+    often equals that of another entry: a file has it once, and otherwise the key of that entry.
     """
 
     UNSTORED = "unstored"
     OPTIONAL = "optional"
     OR_NULL = "or null"
+    TIME = "time"
     SHARED = "shared"
 
 
@@ -55,8 +56,8 @@ Int64 = Annotated[int, Range(-LARGEST_INT64 - 1, LARGEST_INT64)]
 Port = Annotated[int, Range(0, LARGEST_PORT)]
 #: Seconds since the epoch, up to the end of Python's calendar.
 Moment = Annotated[float, Range(0, LAST_MOMENT)]
-#: Seconds since the epoch, UTC, of an output.
-Seconds = Annotated[float, "seconds since the epoch, UTC"]
+#: Seconds since the epoch, UTC; an output has them in ISO 8601: 2026-03-01T07:05:09.120Z.
+Seconds = Annotated[float, FieldMark.TIME]
 Count = Annotated[int, Range(0, LARGEST_INT64)]
 OrNull = Annotated[T, FieldMark.OR_NULL]
 Unstored = Annotated[T, FieldMark.UNSTORED]

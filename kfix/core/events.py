@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from kfix.core.declared import Seconds
 from kfix.core.snapshot.snapshot import TopicPartition
 
 #: The epoch of a broker that is not registered: only a registration has one.
@@ -101,8 +102,8 @@ class SpanCertainty(StrEnum):
 class Span:
     """A state from `begin` to `end`. `value` is a broker id, -1 for none, None for unknown."""
 
-    begin: float
-    end: float
+    begin: Seconds
+    end: Seconds
     value: int | None
     proof: SpanCertainty = SpanCertainty.KNOWN
     isr: tuple[int, ...] | None = None
@@ -126,7 +127,7 @@ class SnapshotRow:
     `unsettled` findings had just begun, so that they are no findings yet, and the snapshot is not healthy either.
     """
 
-    at: float
+    at: Seconds
     name: str
     vantage: str
     findings: int

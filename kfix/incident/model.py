@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from kfix.core.declared import Seconds
 from kfix.core.events import Lane, SnapshotRow, Span, Theme, Tone
 from kfix.core.snapshot.snapshot import TopicPartition
 
@@ -18,11 +19,11 @@ class Certainty(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A moment in seconds since the epoch: exactly `at`, or after `not_before` and up to `at`. `why`: its basis."""
+    """A moment: exactly `at`, or after `not_before` and up to `at`. `why`: its basis."""
 
-    at: float
+    at: Seconds
     why: str
-    not_before: float | None = None
+    not_before: Seconds | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +33,13 @@ class EventRow:
     Times are as in `timeline.Event`.
     """
 
-    at: float
-    until: float
+    at: Seconds
+    until: Seconds
     theme: Theme
     tone: Tone
     text: str
     sources: tuple[str, ...]
-    not_before: float | None = None
+    not_before: Seconds | None = None
     partitions: tuple[TopicPartition, ...] = ()
     broker: int | None = None
 
@@ -53,9 +54,9 @@ class CauseRow:
     summary: str
     cause: str
     confidence: str
-    first: float
-    last: float
-    gone: float | None
+    first: Seconds
+    last: Seconds
+    gone: Seconds | None
     snapshots: int
     partitions: tuple[TopicPartition, ...] = ()
     groups: tuple[str, ...] = ()
@@ -74,8 +75,8 @@ class RunRow:
     finding: str
     title: str
     who: str
-    began: float
-    ended: float | None
+    began: Seconds
+    ended: Seconds | None
     outcome: str
     exit: int | None
     approvals: tuple[str, ...]
@@ -139,8 +140,8 @@ class Leaderless:
 class Picture:
     """Lanes from `begin` to `end`. `hidden` counts the histories that are not drawn, and their partitions."""
 
-    begin: float
-    end: float
+    begin: Seconds
+    end: Seconds
     controller: Lane | None
     brokers: tuple[Lane, ...]
     partitions: tuple[Lane, ...]
@@ -158,8 +159,8 @@ class IncidentReport:
     cluster: str
     mode: str
     kfix: str
-    since: float
-    until: float
+    since: Seconds
+    until: Seconds
     summary: Summary
     causes: tuple[CauseRow, ...]
     runs: tuple[RunRow, ...]

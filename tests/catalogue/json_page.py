@@ -36,7 +36,8 @@ def json_page() -> str:
         "# JSON outputs",
         "",
         "Generated from the declarations of the outputs. `kfix schema diagnosis` prints a JSON Schema; `kfix schema`",
-        "lists those that there are. Within a version, keys are added, never renamed or removed.",
+        "lists those that there are. Within a version, keys are added, never renamed or removed. A time is UTC, in ISO",
+        "8601: `2026-03-01T07:05:09.120Z`.",
         "",
         *(f"- [{_title(each)}](#{name_of(each).lower()})" for each in OUTPUTS),
     ]

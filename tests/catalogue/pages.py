@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Container, Iterable
 from typing import Any
 
 from typer.main import get_command
@@ -39,9 +41,19 @@ def commands_page() -> str:
         "| command | what it does |",
         "|---|---|",
     ]
-    return "\n".join(
-        [*head, *index, *(line for words, command in found for line in _section(words, command)), *_variables(), ""]
-    )
+    counted = Counter(row for _, command in found for row in parameters(command))
+    shared = {row: None for row, count in counted.items() if count >= _SHARED}
+    sections = (line for words, command in found for line in _section(words, command, shared))
+    return "\n".join([*head, *index, *_table("Options of many commands", shared), *sections, *_variables(), ""])
+
+
+#: An option of so many commands is described once.
+_SHARED = 4
+
+
+def _table(title: str, rows: Iterable[tuple[str, str]]) -> list[str]:
+    head = ["", f"## {title}", "", "| option | meaning |", "|---|---|"]
+    return [*head, *(f"| `{name}` | {text} |" for name, text in rows)]
 
 
 #: Variables that stand for no option of one command.
@@ -80,10 +92,12 @@ def parameters(command: Any) -> list[tuple[str, str]]:
     return [(_cell(name), f"{_cell(p.help)}{_default(p)}") for name, p in named]
 
 
-def _section(words: tuple[str, ...], command: Any) -> list[str]:
+def _section(words: tuple[str, ...], command: Any, shared: Container[tuple[str, str]]) -> list[str]:
     arguments, options = _params(command)
     usage = " ".join([*words, *(_metavar(p) for p in arguments), *(["[OPTIONS]"] if options else [])])
-    rows = [f"| `{name}` | {text} |" for name, text in parameters(command)]
+    rows = [f"| `{name}` | {text} |" for name, text in parameters(command) if (name, text) not in shared]
+    known = [f"`{name.split(',')[0].split()[0]}`" for name, text in parameters(command) if (name, text) in shared]
+    also = ["", f"[Also](#options-of-many-commands): {', '.join(known)}."] if known else []
     header = ["", "| argument or option | meaning |", "|---|---|"] if rows else []
     return [
         "",
@@ -96,6 +110,7 @@ def _section(words: tuple[str, ...], command: Any) -> list[str]:
         "```",
         *header,
         *rows,
+        *also,
         *_examples(words),
     ]
 

@@ -95,7 +95,8 @@ def value_of(hint: Any) -> str:  # noqa: PLR0911 - one return a kind
     if hint in _RANGES:
         return _RANGES[hint]
     if origin is Annotated:
-        known = value_of(args[0]) + (", or the broker with the same" if FieldMark.SHARED in args else "")
+        known = "time" if FieldMark.TIME in args else value_of(args[0])
+        known += ", or the broker with the same" if FieldMark.SHARED in args else ""
         return f"{known} or null" if FieldMark.OR_NULL in args else known
     if origin is Literal:
         return " or ".join(f"`{each}`" for each in args)

@@ -17,6 +17,7 @@ from types import UnionType
 from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from kfix.core.declared import FieldMark, Pattern, Range
+from kfix.core.wording import utc_iso
 
 _PLAIN: Final[Mapping[Any, Mapping[str, Any]]] = {
     int: {"type": "integer"},
@@ -49,6 +50,11 @@ def marks_of(hint: Any) -> tuple[Any, ...]:
     return getattr(hint, "__metadata__", ())
 
 
+def is_time(hint: Any) -> bool:
+    """Returns whether a value is a time in seconds, or None: a number in Python, a text in an output."""
+    return FieldMark.TIME in marks_of(hint) or any(is_time(each) for each in get_args(hint))
+
+
 def is_object(hint: Any) -> bool:
     """Returns whether a type declares the keys of an object."""
     return isinstance(hint, type) and hint not in _PLAIN and not issubclass(hint, Enum | tuple)
@@ -64,7 +70,7 @@ def written(kind: type, source: object = None, /, **given: Any) -> dict[str, Any
     found: dict[str, Any] = {}
     for key in _keys(kind):
         if key.name in given:
-            found[key.written] = plain(given[key.name])
+            found[key.written] = key.plain(given[key.name])
         elif key.only:
             [found[key.written]] = key.only
         elif not key.optional:
@@ -80,10 +86,14 @@ class _Key(NamedTuple):
     only: tuple[Any, ...]
     optional: bool
     or_null: bool
+    is_time: bool
 
     def of(self, source: object) -> Any:
         value = getattr(source, self.name)
-        return None if self.or_null and value < 0 else plain(value)
+        return None if self.or_null and value < 0 else self.plain(value)
+
+    def plain(self, value: Any) -> Any:
+        return utc_iso(value) if self.is_time and value is not None else plain(value)
 
 
 @cache
@@ -92,7 +102,9 @@ def _keys(kind: Any) -> tuple[_Key, ...]:
     for name, hint in keys_of(kind).items():
         marks, args = marks_of(hint), get_args(hint)
         only = args if get_origin(hint) is Literal and len(args) == 1 else ()
-        found.append(_Key(name, name.rstrip("_"), only, FieldMark.OPTIONAL in marks, FieldMark.OR_NULL in marks))
+        found.append(
+            _Key(name, name.rstrip("_"), only, FieldMark.OPTIONAL in marks, FieldMark.OR_NULL in marks, is_time(hint))
+        )
     return tuple(found)
 
 
@@ -109,7 +121,7 @@ def plain(value: Any) -> Any:
     if is_dataclass(value):
         kind: Any = type(value)
         return {key.written: key.of(value) for key in _keys(kind)}
-    return value.isoformat() if isinstance(value, date) else value
+    return value.isoformat().replace("+00:00", "Z") if isinstance(value, date) else value
 
 
 def schema_of(kind: type) -> dict[str, Any]:
@@ -128,6 +140,8 @@ def _schema(hint: Any, defs: dict[str, Any]) -> Mapping[str, Any]:  # noqa: PLR0
     """Returns the schema of a value; those of objects are added to `defs`."""
     origin, args = get_origin(hint), get_args(hint)
     if origin is Annotated:
+        if FieldMark.TIME in args:
+            return {**_PLAIN[datetime], **_bounds(args[1:])}
         base = _schema(args[0] | None if FieldMark.OR_NULL in args else args[0], defs)
         return {**base, **_bounds(args[1:])}
     if origin is Literal:

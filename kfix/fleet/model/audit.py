@@ -13,7 +13,7 @@ from enum import StrEnum
 from math import floor
 from typing import Annotated, Any, Final
 
-from kfix.core.declared import OrNull, Unit
+from kfix.core.declared import OrNull, Seconds, Unit
 from kfix.core.inventory.model import Criticality
 from kfix.fleet.model.answers import ShownAnswer
 from kfix.fleet.model.history import AuditHistory
@@ -122,7 +122,7 @@ class ClusterRow:
     collected: Annotated[bool, "it was read and judged"]
     why: Annotated[str, "why not"]
     maintenance: Annotated[str, "the maintenance window it was in, empty if none"]
-    taken_at: Annotated[OrNull[float], "when the snapshot was taken", Unit("s since the epoch")]
+    taken_at: Annotated[OrNull[Seconds], "when the snapshot was taken", Unit("s since the epoch")]
     partitions: Annotated[Partitions, "partitions"]
     topics: Annotated[int, "topics", Unit("topics")]
     brokers: Annotated[int, "registered brokers", Unit("brokers")]

@@ -84,7 +84,7 @@ class _Incident:
 class IncidentJson(IncidentReport, _Incident):
     """The report of an incident: kfix report incident --json
 
-    Times are seconds since the epoch, UTC. Where `not_before` is null, the time `at` is exact; otherwise the event
+    Where `not_before` is null, the time `at` is exact; otherwise the event
     happened after `not_before` and no later than `at`.
     """
 

@@ -10,6 +10,7 @@ import signal
 import sys
 import tempfile
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -186,7 +187,8 @@ def test_json_is_one_object_a_line_for_each_change_and_nothing_else(tmp_path: Pa
     assert new["text"].startswith("new critical KFX102 orders-3: orders-3 has")
     assert new["finding"]["key"] == new["key"]
     assert any(remedy["command"] for remedy in new["finding"]["remedies"])
-    assert (fixed["kind"], fixed["key"], fixed["at"] - fixed["since"]) == ("fixed", "KFX102:orders-3", 30.0)
+    lasted = datetime.fromisoformat(fixed["at"]) - datetime.fromisoformat(fixed["since"])
+    assert (fixed["kind"], fixed["key"], lasted.total_seconds()) == ("fixed", "KFX102:orders-3", 30.0)
     assert (new["cluster"], new["name"]) == ("paper", "paper")
     again = rows_of(watch("--from-recorder", ring, "--json"))
     assert [(row["kind"], row["key"], row["text"]) for row in again] == [

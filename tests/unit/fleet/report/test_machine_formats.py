@@ -24,6 +24,7 @@ def reports():
 
 
 SCORE = {"type": ["number", "null"], "minimum": 0, "maximum": 100}
+TIME = {"type": ["string", "null"], "pattern": r"^\d{4}-\d\d-\d\dT[\d:.]{12}Z$"}
 SCHEMA = {
     "type": "object",
     "required": ["schema", "day", "run", "previous", "exit_code", "totals", "clusters", "findings", "trend", "mutes"],
@@ -37,7 +38,11 @@ SCHEMA = {
             "items": {
                 "type": "object",
                 "required": ["cluster", "score", "collected", "taken_at", "scores"],
-                "properties": {"score": SCORE, "tags": {"type": "array"}, "taken_at": {"type": ["number", "null"]}},
+                "properties": {
+                    "score": SCORE,
+                    "tags": {"type": "array"},
+                    "taken_at": TIME,
+                },
             },
         },
         "findings": {
