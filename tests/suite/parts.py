@@ -40,7 +40,7 @@ WHOLE = tuple(f"tests/{part}/" for part in ("unit", "catalogue", "mutants", "sui
 #: Tests on real brokers and on Spark that every run has. `*` stands for any characters; a bracket is one.
 ALWAYS = (
     "tests/cluster/test_lines.py::test_a_healthy_cluster_is_called_healthy*",
-    "tests/cluster/test_lines.py::test_an_incident_is_diagnosed_remedied_and_proved[*-0]",
+    "tests/cluster/test_lines.py::test_an_incident_is_diagnosed_remedied_and_proved*",
     *(
         f"tests/cluster/test_secured_labs.py::test_every_form_of_client_properties_reads_everything_without_another_option[{way}]"
         for way in (
