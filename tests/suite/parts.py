@@ -25,10 +25,10 @@ SLICE = 450
 #: Within how many commits every function must have run, and every copy that `make test` takes in turn.
 COMMITS = 20
 #: CPU seconds for the copies of one function in a round of slices: a function is not redundant, its copies are.
-ROUND = 40
+ROUND = 30
 #: The same, of functions whose copies are no spellings of one subject: incidents, runbooks, pages.
 ROUND_OF = {
-    "tests/cluster/test_matrix.py::test_the_incident_is_made_diagnosed_remedied_and_proved": 300,
+    "tests/cluster/test_matrix.py::test_the_incident_is_made_diagnosed_remedied_and_proved": 600,
     "tests/cluster/test_least_rights.py::test_a_runbook_needs_the_documented_rights_and_no_other": 300,
     "tests/cluster/test_docs.py::test_a_block_that_starts_a_lab_of_its_own_runs": 150,
     "tests/proofs/docs/test_doc_blocks.py::test_a_block_runs_without_a_cluster": 150,
