@@ -32,13 +32,13 @@ fleet-demo:
 test: setup-dev
 	@$(PYTEST) --part fast
 
-# One slice of all other tests, chosen by the commit: CI runs it after `make test`. TURN=N runs another one. Tests on real
+# One slice of a round of all other tests, chosen by the commit: CI runs it after `make test`. TURN=N runs another one. Tests on real
 # brokers wait half of their time: three at once fill two cores.
 TURN ?=
 slice: setup-dev
 	@$(PYTEST) -n 3 --part slice $(if $(TURN),--turn $(TURN))
 
-# All tests: about two hours on two cores.
+# All tests: about three hours on two cores.
 test-all: setup-dev
 	@$(PYTEST) --part all
 

@@ -68,8 +68,22 @@ SIDES = {
 }
 
 
+def only_on(applies):
+    """A test of labs that differ: with those labs only whose parameter, which `applies` gets, it is about."""
+
+    def marked(test):
+        test.applies = applies
+        return test
+
+    return marked
+
+
+@pytest.hookimpl(tryfirst=True)  # before the suite chooses among the copies of a test
 def pytest_collection_modifyitems(items):
     here = Path(__file__).parent
+    items[:] = [
+        item for item in items if not hasattr(item.obj, "applies") or item.obj.applies(item.callspec.params["own"])
+    ]
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.cluster)

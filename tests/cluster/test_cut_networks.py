@@ -76,8 +76,6 @@ def test_two_leaders_and_the_loss_that_was_forecast(lab, kfix, tmp_path, inciden
         ("link-to-leader-cut", "KFX801", {}),
         ("link-to-controller-cut", "KFX802", {"only": "kafka"}),
         ("link-to-controller-cut", "KFX802", {"only": "controller"}),
-        ("zone-isolated", "KFX803", {}),
-        ("controller-zone-isolated", "KFX804", {}),
         ("leader-cut-from-followers", "KFX807", {}),
     ],
 )

@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 
 from kfix.lab import Lab, LabSpec
+from kfix.lab.definition.recipes import recipe_of
 from kfix.lab.definition.state import folder_of
 from kfix.lab.security.certificates import CertificateAuthority, pem
 from kfix.lab.security.files import HOSTS, authority_of
 from kfix.lab.security.oidc import read_settings, signed_token, write_settings
-from tests.cluster.conftest import lab_of_its_own
+from tests.cluster.conftest import lab_of_its_own, only_on
 from tests.cluster.remedy import Operator
 from tests.cluster.securing import changed, holders, inline, of_its_listener, of_its_node, one_line, secrets_of
 from tests.cluster.watched import LONG, inbox, metrics, posting_to, watching
@@ -42,6 +43,11 @@ def start(given):
 
 
 own, lab = lab_of_its_own(start, params=LABS, ids=called)
+TLS = only_on(lambda each: each[1][0] != "sasl_plaintext")
+MTLS = only_on(lambda each: each[1][0] == "mtls")
+OAUTH = only_on(lambda each: each[1][1] == "OAUTHBEARER")
+#: With an identity provider, whose tokens the brokers validate.
+OIDC = only_on(lambda each: each[1][1] == "OAUTHBEARER" and recipe_of(each[0][0]).validates_tokens)
 
 
 def test_every_form_of_client_properties_reads_everything_without_another_option(lab, kfix, tmp_path):
@@ -55,10 +61,9 @@ def test_every_form_of_client_properties_reads_everything_without_another_option
     assert holders(tmp_path, secrets_of(lab)) == []
 
 
+@TLS
 def test_inline_pem_with_its_secrets_in_another_file_reads_everything(lab, kfix, tmp_path):
     """`${file:...}` by `config.providers`: no secret and no path of a store is in the client properties."""
-    if not lab.state.spec.has_tls:
-        return
     file, secrets = inline(lab, tmp_path)
     assert not any(secret in file.read_text() for secret in secrets_of(lab))
     said = kfix.run("diagnose", "--json", "--command-config", file)
@@ -95,9 +100,8 @@ def test_a_plan_is_carried_out_over_the_secured_listener_and_no_secret_is_left(l
     assert not [line for line in words for secret in secrets_of(lab) if secret.encode() in line]
 
 
+@TLS
 def test_a_watch_over_tls_names_an_incident_notifies_of_it_once_and_ends_when_it_is_over(lab, kfix, tmp_path):
-    if not lab.state.spec.has_tls:
-        return
     file = lab.client_files[0]
     with lab.access() as access, inbox() as (url, notices):
         options = ("--every", "1", "--exporter", ":0", "--notify", posting_to(tmp_path, url), "--timeout", "5")
@@ -146,9 +150,8 @@ def test_a_wrong_password_is_one_line_without_it(lab, kfix, tmp_path):
 
 
 @pytest.mark.parametrize("claims", [{"exp": 1}, {"aud": "other"}, {"iss": "http://other"}], ids=str)
+@OIDC
 def test_a_token_that_the_broker_refuses_is_one_line_without_it(lab, kfix, tmp_path, claims):
-    if lab.state.oidc_port is None:
-        return
     token = signed_token(read_settings(folder_of(lab.state) / "oidc.json"), "kfix", **claims)
     (tmp_path / "token").write_text(token)
     file = changed(lab, tmp_path, sasl__oauthbearer__token__endpoint__url=f"file://{tmp_path}/token")
@@ -157,9 +160,8 @@ def test_a_token_that_the_broker_refuses_is_one_line_without_it(lab, kfix, tmp_p
     assert token not in said.err
 
 
+@OIDC
 def test_a_token_that_another_key_signed_is_refused_in_one_line_without_it(lab, kfix, tmp_path):
-    if lab.state.oidc_port is None:
-        return
     settings = read_settings(folder_of(lab.state) / "oidc.json")
     write_settings(tmp_path / "other.json", settings.port, {})
     foreign = read_settings(tmp_path / "other.json")
@@ -174,9 +176,8 @@ def test_a_token_that_another_key_signed_is_refused_in_one_line_without_it(lab, 
         assert token not in said.out + said.err
 
 
+@OAUTH
 def test_a_token_of_aws_reaches_the_broker_which_is_not_of_aws(lab, kfix, tmp_path, monkeypatch):
-    if lab.state.spec.mechanism_used != "OAUTHBEARER":
-        return
     for name, value in (
         ("ACCESS_KEY_ID", "AKIDEXAMPLE"),
         ("SECRET_ACCESS_KEY", "hunter2-aws"),
@@ -197,17 +198,15 @@ def test_a_token_of_aws_reaches_the_broker_which_is_not_of_aws(lab, kfix, tmp_pa
     assert "hunter2" not in said.err
 
 
+@TLS
 def test_tls_at_a_port_without_it_is_one_line(lab, kfix):
-    if not lab.state.spec.has_tls:
-        return
     where = ("--bootstrap-server", lab.bootstrap_servers, "--command-config", lab.client_files[0])
     said = kfix.run("diagnose", *where)
     assert (said.code, "does not use TLS at this port" in one_line(said)) == (22, True), said.err
 
 
+@TLS
 def test_an_unknown_authority_is_named(lab, kfix, tmp_path):
-    if not lab.state.spec.has_tls:
-        return
     (tmp_path / "other.pem").write_text(pem(CertificateAuthority.new("other").certificate))
     file = changed(
         lab,
@@ -220,27 +219,24 @@ def test_an_unknown_authority_is_named(lab, kfix, tmp_path):
     assert (said.code, "the CA of the server's certificate is unknown" in one_line(said)) == (22, True), said.err
 
 
+@TLS
 def test_a_name_that_the_certificate_does_not_have_is_named(lab, kfix):
-    if not lab.state.spec.has_tls:
-        return
     port = lab.sasl_bootstrap_servers.rpartition(":")[2]
     where = ("--bootstrap-server", f"localhost:{port}", "--command-config", lab.client_files[0])
     said = kfix.run("diagnose", *where)
     assert (said.code, "is for another host than localhost" in one_line(said)) == (22, True), said.err
 
 
+@TLS
 def test_without_the_check_of_the_name_another_one_will_do(lab, kfix, tmp_path):
-    if not lab.state.spec.has_tls:
-        return
     port = lab.sasl_bootstrap_servers.rpartition(":")[2]
     file = changed(lab, tmp_path, ssl__endpoint__identification__algorithm="")
     said = kfix.run("diagnose", "--bootstrap-server", f"localhost:{port}", "--command-config", file)
     assert said.code == 0, said.err
 
 
+@MTLS
 def test_a_missing_a_foreign_and_an_expired_client_certificate_are_named(lab, kfix, tmp_path):
-    if lab.state.spec.security != "mtls":
-        return
     none = {"location": None, "type": None, "password": None}
     file = changed(lab, tmp_path, ssl__key__password=None, **{f"ssl__keystore__{k}": v for k, v in none.items()})
     said = kfix.run("diagnose", "--command-config", file)
@@ -259,9 +255,8 @@ def test_a_missing_a_foreign_and_an_expired_client_certificate_are_named(lab, kf
     assert (said.code, why in one_line(said)) == (22, True), said.err
 
 
+@TLS
 def test_an_expired_authority_is_named(lab, kfix, tmp_path):
-    if not lab.state.spec.has_tls:
-        return
     # The same key, in a certificate that has ended: what a site has after ten years.
     ended = CertificateAuthority.new("kfix lab secured", authority_of(lab.state).key, timedelta(-1))
     (tmp_path / "ended.pem").write_text(pem(ended.certificate))
@@ -276,10 +271,8 @@ def test_an_expired_authority_is_named(lab, kfix, tmp_path):
     assert (said.code, "a CA in ssl.truststore.* has expired (CN=kfix lab" in one_line(said)) == (22, True), said.err
 
 
+@TLS
 def test_an_expired_certificate_of_a_broker_is_named(lab, kfix, tmp_path):
-    if not lab.state.spec.has_tls:
-        return
-
     def ask(kfix):
         return kfix.run("diagnose", "--command-config", lab.client_files[0])
 

@@ -12,25 +12,24 @@ import pytest
 
 from tests.places import ROOT
 from tests.suite import costs
-from tests.suite.copies import by_function, commits
+from tests.suite.copies import by_function
 from tests.suite.parts import BUDGET, OVERHEAD, Suite
 from tests.suite.touched import changed_files, tests_that_reach
 
 
 class _Collected:
-    """Pytest's ids of all tests, without running one."""
+    """The suite of all tests that pytest finds, without running one."""
 
-    def __init__(self) -> None:
-        self.nodeids: list[str] = []
+    suite: Suite
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self.nodeids = [item.nodeid for item in session.items]
+        self.suite = session.config.suite  # type: ignore[attr-defined]  # by tests/suite/plugin.py
 
 
-def collected() -> list[str]:
+def collected() -> Suite:
     found = _Collected()
     pytest.main(["-qq", "--collect-only", "--no-header", str(ROOT / "tests")], plugins=[found])
-    return found.nodeids
+    return found.suite
 
 
 def measure(paths: list[str], *, again: bool) -> int:
@@ -44,7 +43,7 @@ def measure(paths: list[str], *, again: bool) -> int:
 
 def show() -> None:
     """Prints the table of what runs when."""
-    suite = Suite(collected(), costs.load(), commits())
+    suite = collected()
     fast, slices = suite.fast(), suite.slices()
     print(f"{'part':28}{'functions':>10}{'tests':>8}{'CPU seconds':>13}")  # noqa: T201
     places = sorted({"/".join(nodeid.split("/")[:2]) for nodeid in suite.nodeids})

@@ -3,7 +3,7 @@
 What a test costs decides where it runs (tests/costs.json). `fast` has every function of `WHOLE`, with as many copies as
 `COPIES_COST` pays for, unless one copy alone costs more than `DEAR`; and of these dear ones, and of the tests on real
 brokers and Spark, those of `ALWAYS` and some copies of `IN_TURN`. Slices share out all other tests. One round of them
-has every function; if the copies of one cost more than `ROUND`, it has some of them, and the next round has others.
+has every function, with as many copies as `ROUND` pays for, or `ROUND_OF`; the next round has others.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from tests.suite.copies import T, by_function, function_of, some, turn_of
+from tests.suite.copies import by_function, function_of, some, turn_of
 from tests.suite.costs import Costs
 
 #: CPU seconds that `make test` may cost: a quarter of an hour on two idle cores, waits included.
@@ -22,8 +22,17 @@ BUDGET = 1300
 OVERHEAD = 60
 #: CPU seconds of a slice.
 SLICE = 450
+#: Within how many commits every function must have run, and every copy that `make test` takes in turn.
+COMMITS = 20
 #: CPU seconds for the copies of one function in a round of slices: a function is not redundant, its copies are.
-ROUND = 300
+ROUND = 30
+#: The same, of functions whose copies are no spellings of one subject: incidents, runbooks, pages.
+ROUND_OF = {
+    "tests/cluster/test_matrix.py::test_the_incident_is_made_diagnosed_remedied_and_proved": 600,
+    "tests/cluster/test_least_rights.py::test_a_runbook_needs_the_documented_rights_and_no_other": 300,
+    "tests/cluster/test_docs.py::test_a_block_that_starts_a_lab_of_its_own_runs": 150,
+    "tests/proofs/docs/test_doc_blocks.py::test_a_block_runs_without_a_cluster": 150,
+}
 #: CPU seconds for the copies of one function, and for one copy of a test that `fast` has.
 COPIES_COST = 0.5
 DEAR = 4.0
@@ -31,7 +40,7 @@ WHOLE = tuple(f"tests/{part}/" for part in ("unit", "catalogue", "mutants", "sui
 #: Tests on real brokers and on Spark that every run has. `*` stands for any characters; a bracket is one.
 ALWAYS = (
     "tests/cluster/test_lines.py::test_a_healthy_cluster_is_called_healthy*",
-    "tests/cluster/test_lines.py::test_an_incident_is_diagnosed_remedied_and_proved[*-0]",
+    "tests/cluster/test_lines.py::test_an_incident_is_diagnosed_remedied_and_proved*",
     *(
         f"tests/cluster/test_secured_labs.py::test_every_form_of_client_properties_reads_everything_without_another_option[{way}]"
         for way in (
@@ -59,16 +68,20 @@ IN_TURN = {
 
 
 class SelectionError(Exception):
-    """`make test` would cost more than `BUDGET`, holds a test whose cost nobody measured, or lacks one of `ALWAYS`."""
+    """`make test` or a round of slices is too dear, or holds a test that nobody measured, or lacks one of `ALWAYS`."""
 
 
 @dataclass(frozen=True)
 class Suite:
-    """All tests, in the order of collection, and what they cost. `commit` rotates copies and slices."""
+    """All tests, in the order of collection, and what they cost. `commit` rotates copies and slices.
+
+    Slices have the tests of `again` also if `fast` has them: it runs a few of their examples only, or leaves them out.
+    """
 
     nodeids: Sequence[str]
     costs: Costs
     commit: int
+    again: frozenset[str] = frozenset()
 
     def fast(self) -> frozenset[str]:
         """The tests of `make test`."""
@@ -87,25 +100,22 @@ class Suite:
 
     def slices(self) -> list[list[str]]:
         """The slices of this round, of about equal cost: a file is in one, or its functions where it is too dear."""
-        parts = [part for ids in self._by_file() for part in self._pieces(ids)]
-        costs = [max(map(self.costs.total, part)) for part in parts]
-        count = max(-(-int(sum(costs)) // SLICE), 1)
+        # A round costs what every other round costs, so all have as many slices.
+        count = max(-(-int(sum(map(self.costs.total, self._parts(0)))) // SLICE), 1)
         heap = [(0.0, number) for number in range(count)]
         slices: list[list[str]] = [[] for _ in range(count)]
-        for cost, part in sorted(zip(costs, parts, strict=True), key=lambda each: (-each[0], each[1])):
+        parts = [(self.costs.total(part), part) for part in self._parts(self.commit // count)]
+        for cost, part in sorted(parts, key=lambda each: (-each[0], function_of(each[1][0]))):
             filled, number = heapq.heappop(heap)
-            slices[number] += part[self.commit // count % len(part)]
+            slices[number] += part
             heapq.heappush(heap, (filled + cost, number))
         return slices
 
-    def slice(self, again: frozenset[str] = frozenset()) -> tuple[int, int, frozenset[str]]:
-        """The slice of this commit: its number, how many there are, and its tests that `fast` does not have.
-
-        It has those of `again` also if `fast` has them: `fast` runs a few of their examples only.
-        """
+    def slice(self) -> tuple[int, int, frozenset[str]]:
+        """The slice of this commit: its number, how many there are, and its tests that `fast` does not have."""
         slices = self.slices()
         number = self.commit % len(slices)
-        return number, len(slices), frozenset(slices[number]) - (self.fast() - again)
+        return number, len(slices), frozenset(slices[number]) - (self.fast() - self.again)
 
     def check(self) -> None:
         """Raises SelectionError if `make test` is too dear, with what costs most, or if its cost is not known."""
@@ -122,31 +132,29 @@ class Suite:
             dear = sorted({function_of(nodeid) for nodeid in fast}, key=self.costs.each, reverse=True)
             names = ", ".join(f"{function} {self.costs.each(function):.0f} s" for function in dear[:5])
             raise SelectionError(f"`make test` would cost {cost:.0f} CPU seconds of {BUDGET}; dearest: {names}")
+        if (count := len(self.slices())) > COMMITS:
+            raise SelectionError(f"{count} slices of {SLICE} CPU seconds: each must be due within {COMMITS} commits")
 
-    def _by_file(self) -> list[list[str]]:
-        """The tests of each file that not every run of `make test` has."""
-        ids = by_function(self.nodeids).items()
-        whole = {nodeid for function, copies in ids if len(copies) <= self._copies(function) for nodeid in copies}
+    def _parts(self, number: int) -> Iterable[list[str]]:
+        """What one slice each of this round has: a file, or, if it is too dear, some copies of one of its functions."""
+        for ids in self._of_round(number).values():
+            if self.costs.total(ids) <= SLICE / 2:
+                yield ids
+                continue
+            for function, copies in by_function(ids).items():
+                size = max(int(SLICE / 4 / max(self.costs.each(function), 0.001)), 1)
+                yield from (copies[start : start + size] for start in range(0, len(copies), size))
+
+    def _of_round(self, number: int) -> dict[str, list[str]]:
+        """{file: its tests in this round}, without those that `make test` has by itself, each within `COMMITS`."""
         files: dict[str, list[str]] = {}
-        for nodeid in self.nodeids:
-            if nodeid not in whole and not always(nodeid):
-                files.setdefault(nodeid.partition("::")[0], []).append(nodeid)
-        return list(files.values())
-
-    def _pieces(self, ids: list[str]) -> Iterable[list[list[str]]]:
-        """What one slice has, and what it has in the next rounds: a file, or copies of one function if it is dear."""
-        if self.costs.total(ids) <= SLICE / 2:
-            return [[ids]]
-        return [piece for function, copies in by_function(ids).items() for piece in self._turns(function, copies)]
-
-    def _turns(self, function: str, copies: list[str]) -> Iterable[list[list[str]]]:
-        each = max(self.costs.each(function), 0.001)
-        chunks = _cut(copies, max(int(SLICE / 4 / each), 1))
-        return _cut(chunks, min(-(-int(each * len(copies)) // ROUND), len(chunks)) or 1)
-
-
-def _cut(each: list[T], size: int) -> list[list[T]]:
-    return [each[start : start + size] for start in range(0, len(each), size)]
+        for function, ids in by_function(self.nodeids).items():
+            in_fast = len(ids) <= self._copies(function) * COMMITS
+            copies = [each for each in ids if each in self.again or not (in_fast or always(each))]
+            most = max(int(ROUND_OF.get(function, ROUND) / max(self.costs.each(function), 0.001)), 1)
+            if copies:
+                files.setdefault(function.partition("::")[0], []).extend(some(copies, most, number))
+        return files
 
 
 def always(nodeid: str) -> bool:

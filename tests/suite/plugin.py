@@ -69,9 +69,10 @@ class Selection:
 
     @pytest.hookimpl(tryfirst=True)  # before xdist appends the group of a test to its id
     def pytest_collection_modifyitems(self, config, items):
-        suite = Suite([item.nodeid for item in items], costs.load(), self._commit)
+        again = frozenset(item.nodeid for item in items if has_examples(item)) | quarantine.names()
+        suite = Suite([item.nodeid for item in items], costs.load(), self._commit, again)
         config.suite = suite
-        taken = self._taken(suite, frozenset(item.nodeid for item in items if has_examples(item)))
+        taken = self._taken(suite)
         for item in items:
             patient(item)
             quarantine.mark(item)
@@ -81,13 +82,13 @@ class Selection:
             config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in taken])
             items[:] = [item for item in items if item.nodeid in taken]
 
-    def _taken(self, suite, with_examples):
+    def _taken(self, suite):
         if self._unmeasured:
             return {nodeid for nodeid in self._some(suite.nodeids) if suite.costs.unknown(function_of(nodeid))}
         if self._part == "fast":
             return suite.fast() - quarantine.names()
         if self._part == "slice":
-            number, count, taken = suite.slice(with_examples)
+            number, count, taken = suite.slice()
             self._slice = f"slice {number + 1} of {count}: {len(taken)} tests; since it was last due: {since(count)}"
             return taken
         return set(self._some(suite.nodeids)) if self._copies else None

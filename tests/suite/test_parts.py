@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.suite import quarantine
 from tests.suite.copies import by_function, some
 from tests.suite.costs import OTHERS, SHARED, Costs, Measured, merged, summed
-from tests.suite.parts import BUDGET, COPIES_COST, ROUND, SLICE, SelectionError, Suite, always
+from tests.suite.parts import BUDGET, COMMITS, COPIES_COST, ROUND, SLICE, SelectionError, Suite, always
 from tests.suite.touched import module_of
 
 UNIT = [f"tests/unit/test_a.py::test_many[{n}]" for n in range(100)]
@@ -40,11 +40,20 @@ def test_every_unit_function_is_in_make_test_with_the_copies_that_its_cost_allow
 
 def test_slices_have_every_function_in_each_round_and_every_copy_in_turn():
     count = len(suite().slices())
-    rounds = [[nodeid for ids in suite(number * count).slices() for nodeid in ids] for number in range(4)]
+    rounds = [[nodeid for ids in suite(number * count).slices() for nodeid in ids] for number in range(40)]
     assert all(len(ids) == len(set(ids)) for ids in rounds)
     assert {nodeid for ids in rounds for nodeid in ids} == {*UNIT, *REAL}
     assert all(by_function(ids).keys() == by_function([*UNIT, *REAL]).keys() for ids in map(sorted, rounds))
-    assert all(COSTS.total([i for i in ids if "test_q" in i]) <= ROUND * 1.5 for ids in rounds)
+    assert {COSTS.total([each for each in ids if "test_p" in each]) for ids in rounds} == {ROUND // 20 * 20}
+
+
+def test_a_test_of_which_make_test_has_a_few_examples_only_or_which_it_leaves_out_is_in_a_slice():
+    ids, cheap = [*REAL, UNIT[0]], Costs({"tests/cluster/test_x.py": {"test_p": 20, "test_q": 30}})
+    assert UNIT[0] in suite(costs=cheap, nodeids=ids).fast()
+    for again in (frozenset(), frozenset(UNIT[:1])):
+        given = Suite(ids, cheap, 0, again)
+        chosen = [Suite(ids, cheap, commit, again).slice() for commit in range(len(given.slices()))]
+        assert frozenset().union(*(taken for _, _, taken in chosen)) & {*UNIT} == again
 
 
 def test_no_slice_is_much_dearer_than_another():
@@ -59,6 +68,12 @@ def test_a_test_that_no_longer_fits_the_budget_is_named():
     dear = Costs({"tests/unit/test_a.py": {"test_many": 7.0}, "tests/unit/test_b.py": {SHARED: BUDGET}})
     with pytest.raises(SelectionError, match=r"test_b.py::test_c|test_many 7 s"):
         suite(costs=dear, nodeids=(*UNIT, "tests/unit/test_b.py::test_c")).check()
+
+
+def test_more_slices_than_commits_within_which_each_must_run_are_refused():
+    dear = Costs({"tests/cluster/test_x.py": {"test_p": SLICE * COMMITS, "test_q": 30}})
+    with pytest.raises(SelectionError, match=f"{COMMITS + 1} slices of {SLICE} CPU seconds"):
+        suite(costs=dear).check()
 
 
 def test_a_test_of_make_test_without_a_measured_cost_is_named_where_it_may_be_dear():

@@ -147,7 +147,7 @@ def _of_groups(found: list[Complaint], case: CaseFile) -> Finding:
         if count
         else ()
     )
-    who = f"group{'' if len(names) == 1 else 's'} {some(names)}" if names else "a group that the text does not name"
+    who = _groups(names)
     return Finding(
         severity=Severity.CRITICAL,
         obj=who,
@@ -161,6 +161,10 @@ def _of_groups(found: list[Complaint], case: CaseFile) -> Finding:
         never=("Do not restart the consumers: they wait for the same coordinator again",),
         partitions=tps,
     )
+
+
+def _groups(names: tuple[str, ...]) -> str:
+    return f"group{'' if len(names) == 1 else 's'} {some(names)}" if names else "a group that the text does not name"
 
 
 def _where(names: tuple[str, ...], case: CaseFile) -> str:
@@ -217,9 +221,7 @@ def _of_kind(meaning: Meaning, found: list[Complaint], case: CaseFile) -> Findin
     named = tuple(sorted({c.name for c in found if c.name}))
     tps = tuple(sorted(map(_partition, named))) if meaning.of_partitions else ()
     groups = named if meaning.about == "a group" else ()
-    names = f"group{'' if len(groups) == 1 else 's'} {some(groups)}" if groups else per_topic(tps) or some(named)
-    if meaning.about == "a group" and not groups:
-        names = "a group that the text does not name"
+    names = _groups(groups) if meaning.about == "a group" else per_topic(tps) or some(named)
     details = tuple(dict.fromkeys(c.detail for c in found if c.detail))
     words = {
         "names": names,

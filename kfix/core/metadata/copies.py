@@ -186,7 +186,8 @@ def copies_read(paths: Iterable[Path]) -> tuple[CopyRead, ...]:
             voters=tuple(each.node for each in one.voters),
             changeable=any(each.directory for each in one.voters),
             unread=next(
-                (f"{odd.file}: {odd.what}" for odd in unread if odd.file.startswith(one.replica.directory)), ""
+                (f"{odd.file}: {odd.what}" for odd in unread if Path(odd.file).is_relative_to(one.replica.directory)),
+                "",
             ),
         )
         for one in found.copies

@@ -85,6 +85,11 @@ def needle_of(pattern: str) -> str:
     return max(texts, key=len)
 
 
+#: A topic cannot be created; the offsets topic has to be named.
+_TOO_FEW: Final = (
+    r"(?P<detail>[Rr]eplication factor: \d+ larger than available brokers: \d+)",
+    r"(?P<detail>target replication factor of \d+ cannot be reached because only \d+ broker\(s\))",
+)
 #: Wordings of brokers and controllers; the first match counts, so a cause precedes its consequences.
 SERVER: Final = (
     *_sign(
@@ -141,11 +146,8 @@ SERVER: Final = (
            rf"UNCLEAN partition change for {_TP}"),
     *_sign("offsets topic",
            r"(?P<detail>alive brokers '\d+' does not meet the required replication factor '\d+')",
-           r"__consumer_offsets(?s:.*)(?P<detail>[Rr]eplication factor: \d+ larger than available brokers: \d+)",
-           r"__consumer_offsets(?s:.*)(?P<detail>target replication factor of \d+ cannot be reached because only "
-           r"\d+ broker\(s\))"),
-    *_sign("too few brokers", r"(?P<detail>[Rr]eplication factor: \d+ larger than available brokers: \d+)",
-           r"(?P<detail>target replication factor of \d+ cannot be reached because only \d+ broker\(s\))"),
+           *(f"__consumer_offsets(?s:.*){pattern}" for pattern in _TOO_FEW)),
+    *_sign("too few brokers", *_TOO_FEW),
     *_sign("min isr", rf"insync replicas for partition {_TP} is (?P<detail>\[\d+\], below required minimum \[\d+\])",
            rf"current ISR .*?(?P<detail>insufficient to satisfy the min\.isr requirement of \d+) for .*?{_TP}"),
     *_sign("no voters", r"Starting voters are VoterSet\(voters=\{\}\)", r"UnattachedState\(.*?voters=\[\]"),

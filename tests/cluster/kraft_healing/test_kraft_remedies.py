@@ -92,22 +92,6 @@ def test_the_registration_of_a_broker_that_is_gone_is_removed_and_that_of_a_live
     assert "KFX405" not in operator.diagnose("--debounce", "0").findings
 
 
-def test_the_replicas_of_an_id_that_is_gone_move_to_its_new_one_and_its_registration_is_removed(operator, cluster):
-    broken = cluster.lab.break_("broker-ids-gone", copies=2)
-    [gone], new = broken.dead, broken.details["new_id"]
-    finding = operator.diagnose("--debounce", "0").findings["KFX105"]
-    assert f"-p renamed={gone}={new} " in finding["remedies"][-1]["command"]
-    asked = {"broker": gone, "dead_for": "3s", "settle": "1s"}
-    assert "move them first" in operator.not_planned("remove-ghost-registration", params=asked)
-    operator.healed(operator.plan("replace-broker", params={"renamed": f"{gone}={new}"}))
-    assert not any(
-        gone in replicas for topic in cluster.access.topics() for replicas in cluster.access.assignment(topic).values()
-    )
-    assert (throttles(cluster), cluster.moves()) == ({}, {})
-    planned = operator.plan("remove-ghost-registration", params=asked)
-    operator.healed(planned)
-
-
 def test_a_move_that_never_ends_is_cancelled_or_ends_at_the_target_that_is_named(operator, cluster):
     told = cluster.lab.break_("move-never-ends").details
     found = operator.diagnose().findings
