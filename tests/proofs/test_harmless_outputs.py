@@ -165,7 +165,7 @@ def test_the_screens_of_a_gate(text: str) -> None:
         for each in kept:
             assert_harmless(each)
         labels = [line[:10].rstrip() for line in shown.text.splitlines()[1:]]
-        assert set(labels) <= {"", "finding", "cause", "goal", "steps", "warning", "at worst", "undo", "done",
+        assert set(labels) <= {"", "finding", "goal", "risk", "steps", "warning", "at worst", "undo", "done",
                                "stopping", "what", "why", "now", "touches"}  # fmt: skip
         for said in printed(*(partial(_show, t) for t in kept), lambda c: _ask(c, text)):
             assert_harmless(said)

@@ -24,7 +24,7 @@ _TRIES = 3
 _READING_SECONDS = 0.5
 _SECONDS_A_CHARACTER = 0.03
 _YES = frozenset({"y", "yes"})
-KEYS = "[y] yes  [n] stop here  [d] details  [r] read facts again  [?] why this gate"
+KEYS = "[y] yes  [n] stop here  [d] facts, proof, undo  [r] read facts again  [?] why"
 SKIP = "  [s] skip this one"
 
 

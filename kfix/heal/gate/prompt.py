@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 
 from kfix.core.harmless import Lines, lines
 from kfix.core.snapshot.snapshot import Mode
+from kfix.core.wording import several
 from kfix.heal.gate.gates import Screen, in_force, lowest_gate, sure_phrases
 from kfix.heal.model.facts import Fact, fact_lines, show_value
-from kfix.heal.model.plan import Gate, OnFailure, Plan, PlannedStep
+from kfix.heal.model.plan import Gate, OnFailure, Plan, PlannedStep, Risk
 
 _SHOWN = 8
 #: docs/adr/023
@@ -21,28 +22,54 @@ def screen(
 ) -> Screen:
     """Returns the screen for a step. `step_and_gate` holds the step and the gate in force in this run."""
     step, level = step_and_gate
-    text = plan_page(plan, number, changed) if level is Gate.PLAN else _step_text(plan, number, step, now, changed)
-    return Screen(text=text, details=_details(step, now), why=_why(plan, step, level))
+    of_plan = level is Gate.PLAN
+    text = plan_page(plan, number, changed) if of_plan else _step_text(plan, number, step, now, changed)
+    details = lines(*(_plan_details(plan, number) if of_plan else []), *_details(step, now))
+    return Screen(text=text, details=details, why=_why(plan, step, level))
 
 
 def plan_page(plan: Plan, number: int = 1, changed: tuple[str, ...] = (), *, apart: bool = False) -> Lines:
     """Returns the plan on one page, from step `number` on: what a person approves. `apart`: each change asks by itself.
 
-    Facts, checks and commands are in the details of the gate; `kfix runbook plan` prints all of them.
+    Cause, undo, proof, facts and commands are in the details of the gate; `kfix runbook plan` prints all of them.
     """
-    steps = [(n, s) for n, s in enumerate(plan.steps, 1) if n >= number]
+    steps = _from(plan, number)
     expires = datetime.fromtimestamp(plan.expires_at, UTC).strftime("%H:%M UTC")
+    final = [s.undo for _, s in steps if not s.reversible and not s.undo.startswith("none")]
     return lines(
         f"PLAN {plan.short_id}   {plan.runbook.id} on {plan.cluster.name}, expires {expires}",
-        f"finding   {plan.finding.key}: {plan.finding.summary}",
-        f"cause     {plan.finding.cause}",
-        _list("goal", _some([str(call) for call in plan.goal.checks])),
-        f"at worst  {plan.impact.words(plan.widest_risk, ' if every step is needed')}",
+        f"finding   {plan.finding.summary} ({plan.finding.code})",
+        _list("goal", _some(_goals(plan))),
+        f"risk      {plan.impact.brief(plan.widest_risk, ' if every step is needed')}",
         _list("steps", _some([f"{n} {s.id} ({_asked(plan, n, apart=apart)}): {s.what}" for n, s in steps])),
-        _list("undo", _some(list(dict.fromkeys(s.undo for _, s in steps)))),
+        *([_list("undo", _some(list(dict.fromkeys(final))))] if final else []),
         *([_list("warning", _some(list(plan.warnings)))] if plan.warnings else []),
-        *_stopping(plan, changed),
+        *(_stopping(plan, changed) if changed else ["nothing has changed yet"]),
     )
+
+
+def _from(plan: Plan, number: int) -> list[tuple[int, PlannedStep]]:
+    return [(n, s) for n, s in enumerate(plan.steps, 1) if n >= number]
+
+
+def _goals(plan: Plan) -> list[str]:
+    """Returns the checks of the goal, those of the same subject on one line: `views agree: orders-1`."""
+    subjects: dict[str, list[str]] = {}
+    for call in plan.goal.checks:
+        rest = [str(value) for key, value in call.args.items() if key != "group"]
+        subjects.setdefault(", ".join(rest), []).append(call.check.replace("_", " "))
+    return [f"{', '.join(checks)}: {subject}".removesuffix(": ") for subject, checks in subjects.items()]
+
+
+def _plan_details(plan: Plan, number: int) -> list[str]:
+    goal = plan.goal
+    proof = f"{several(goal.consecutive, 'successful check')} in a row within {goal.timeout:g} s of"
+    return [
+        f"cause     {plan.finding.cause}",
+        f"at worst  {plan.impact.words(plan.widest_risk, ' if every step is needed')}",
+        _list("undo", _some(list(dict.fromkeys(s.undo for _, s in _from(plan, number))))),
+        _list("proof", [proof, *_some([str(call) for call in goal.checks])]),
+    ]
 
 
 def _asked(plan: Plan, number: int, *, apart: bool) -> str:
@@ -58,7 +85,8 @@ def _asked(plan: Plan, number: int, *, apart: bool) -> str:
         Gate.TYPED: f"asks for a phrase{first}",
         Gate.TWO_PERSON: f"asks for a phrase{first}, signed by a second person",
     }
-    return if_needed + answers[in_force(step, lowest_gate(apart=apart))]
+    wide = "touches the whole cluster; " if step.risk is Risk.WHOLE_CLUSTER else ""
+    return if_needed + wide + answers[in_force(step, lowest_gate(apart=apart))]
 
 
 def _step_text(plan: Plan, number: int, step: PlannedStep, now: Mapping[str, Fact], changed: tuple[str, ...]) -> str:
@@ -92,23 +120,21 @@ def _some(rows: list[str]) -> list[str]:
     return rows if len(rows) <= _SHOWN else [*rows[: _SHOWN - 1], f"and {len(rows) - _SHOWN + 1} more"]
 
 
-def _details(step: PlannedStep, now: Mapping[str, Fact]) -> str:
+def _details(step: PlannedStep, now: Mapping[str, Fact]) -> list[str]:
     args = ", ".join(f"{k}={show_value(v) if not isinstance(v, float) else v}" for k, v in step.args.items())
     facts = [f"  {key} = {show_value(fact.value)}   ({fact.source})" for key, fact in now.items()]
-    return lines(
-        *[
-            f"action    {step.action}",
-            f"args      {args}",
-            "facts, read again just now",
-            *facts,
-            "required before the change",
-            *(f"  {call}" for call in step.require),
-            f"verified within {step.verify_timeout:g} s by",
-            *(f"  {call}" for call in step.verify),
-            "by hand",
-            *(f"  {line}" for line in step.command.splitlines()),
-        ]
-    )
+    return [
+        f"action    {step.action}",
+        f"args      {args}",
+        "facts, read again just now",
+        *facts,
+        "required before the change",
+        *(f"  {call}" for call in step.require),
+        f"verified within {step.verify_timeout:g} s by",
+        *(f"  {call}" for call in step.verify),
+        "by hand",
+        *(f"  {line}" for line in step.command.splitlines()),
+    ]
 
 
 def _why(plan: Plan, step: PlannedStep, level: Gate) -> str:

@@ -129,13 +129,22 @@ class Estimate:
     def words(self, risk: Risk, condition: str = "") -> str:
         """Returns the worst impact: how much is touched and copied, for how long, and what may be lost.
 
-        `risk` is what is touched where no partitions are counted; `condition` follows the seconds.
+        `risk` is what is touched, unless partitions can be counted; `condition` follows the seconds.
         """
-        touched = several(self.partitions, "partition") if self.partitions else risk.value
+        return f"{self._touch(risk, condition)}; data loss: {self.max_loss}"
+
+    def brief(self, risk: Risk, condition: str = "") -> str:
+        """Returns the same, without the reason why nothing is lost where that holds without a condition."""
+        loss = NO_LOSS if self.max_loss.startswith(f"{NO_LOSS}:") else self.max_loss
+        return f"{self._touch(risk, condition)}; data loss: {loss}"
+
+    def _touch(self, risk: Risk, condition: str) -> str:
+        counted = self.partitions and risk is not Risk.WHOLE_CLUSTER
+        touched = several(self.partitions, "partition") if counted else risk.value
         moved = "no data copied"
         if self.replicas_moved:
             moved = f"{several(self.replicas_moved, 'replica')} copied ({known_size(self.bytes)})"
-        return f"{touched}, {moved}, about {self.seconds:g} s{condition}; data loss: {self.max_loss}"
+        return f"{touched}, {moved}, about {self.seconds:g} s{condition}"
 
 
 @dataclass(frozen=True, slots=True)

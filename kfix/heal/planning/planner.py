@@ -61,9 +61,6 @@ def warnings(finding: Finding, goal: Goal, steps: tuple[PlannedStep, ...], mode:
         yield ALONE
     if finding.unsettled:
         yield "the finding was seen in one snapshot only; it may be an ordinary election in progress"
-    wide = [step.id for step in steps if step.risk is Risk.WHOLE_CLUSTER]
-    if wide:
-        yield f"{', '.join(wide)} touches the whole cluster; it comes last and has its own gate"
     group = finding.facts.get("group")
     made_up = sorted(
         {
