@@ -59,8 +59,8 @@ _NO_START = (
 )
 #: {kind: the kinds that explain it where they are about the same broker}.
 _EXPLAINED_BY = {
-    "stopped": _NO_START,
-    "shutting down": (*_NO_START, "stopped"),
+    "stopped": (*_NO_START, "memory"),
+    "shutting down": (*_NO_START, "stopped", "memory"),
     "all log dirs": ("disk full",),
     "log dir": ("files", "all log dirs", "disk full", "locked"),
     "gone": ("all log dirs", "disk full", "truncation refused", "stopped", "shutting down"),

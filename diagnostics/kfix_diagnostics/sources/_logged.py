@@ -144,8 +144,38 @@ MEANINGS: Final = {
     ),
     "stopped": Meaning(
         "KFX401", _W, "a broker", "{broker} stopped with an error: {detail}", "the error that the log shows", _LIKELY,
-        ("Read the stack trace of the error in the log of {broker}, and mend its cause before the start",),
+        ("Read the stack trace of the error, and mend its cause before the start",),
         "Do not start [it|them] with an empty disk: [it|they] may have the only copy of a record",
+    ),
+    "memory": Meaning(
+        "KFX402", _W, "a broker", "{broker} ran out of memory ({detail}): threads are dead, so requests may stay "
+        "without an answer although it is registered",
+        "the heap is too small for the partitions, connections and requests", _LIKELY,
+        ("Raise the heap (KAFKA_HEAP_OPTS), then restart the broker with its old disk",), _DISK,
+    ),
+    "tls port": Meaning(
+        "KFX402", _W, "a client", "a client ran out of memory while it read an answer ({detail}): it probably speaks "
+        "plaintext to a TLS listener",
+        "the first bytes of TLS are taken for the length of an answer of 300 MB (KAFKA-4493)", _LIKELY,
+        ("Set security.protocol of the client to that of the listener, SSL or SASL_SSL",
+         "If the listener is plaintext, raise the heap of the client"),
+        "Do not change the heap of the brokers because of it: a client ran out of memory",
+    ),
+    "fenced": Meaning(
+        "KFX117", _W, "a producer", "a transactional producer was fenced{more}: another one with the same "
+        "transactional.id started, or its transaction timed out",
+        "two instances share a transactional.id, or one paused longer than transaction.timeout.ms", _POSSIBLE,
+        ("Once after a restart or a rebalance is ordinary: the new instance works",
+         "If it repeats, give each instance a transactional.id of its own, and look for long pauses of the fenced one"),
+        "Do not send the records of the fenced producer again without a check: the new one may have sent them",
+    ),
+    "out of range": Meaning(
+        "KFX113", _W, "partitions", "a consumer asked {names} for an offset that the log does not have{more}",
+        "retention deleted the records before they were read, or an unclean election or a new topic made the log "
+        "shorter", _POSSIBLE,
+        ("Compare the committed offsets with the log: kafka-consumer-groups.sh --describe --group GROUP",
+         "See what auto.offset.reset did: latest skips records, earliest reads them again"),
+        "Do not reset the offsets of the group before it is known which records were skipped",
     ),
     "shutting down": Meaning(
         "KFX401", _W, "a broker", "{broker} [shuts|shut] down, and the text shows no later start",

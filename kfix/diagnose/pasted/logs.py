@@ -45,7 +45,8 @@ _FETCHED: Final = re.compile(r"([\w.-]{1,249}-\d{1,9}) -> ")
 #: An exception of a client that is pasted without its entry.
 _THROWN: Final = re.compile(
     r"(?:cimpl\.KafkaException: )?KafkaError\{|"
-    r"(?:Exception in thread \"[^\"]*\" )?org\.apache\.kafka\.(?:common|common\.errors|clients\.\w+)\.\w+Exception\b"
+    r"(?:Exception in thread \"[^\"]*\" )?(?:java\.lang\.OutOfMemoryError: |"
+    r"org\.apache\.kafka\.(?:common|common\.errors|clients\.\w+)\.\w+Exception\b)"
 )
 #: An exception in a stack trace; the last one is the cause of those above it.
 _CAUSE: Final = re.compile(r"^(?:Caused by: )?(?:[a-z]\w*\.)+([A-Z][\w$]*(?:Exception|Error)\b.*)", re.MULTILINE)

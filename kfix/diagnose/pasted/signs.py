@@ -90,6 +90,7 @@ _TOO_FEW: Final = (
     r"(?P<detail>[Rr]eplication factor: \d+ larger than available brokers: \d+)",
     r"(?P<detail>target replication factor of \d+ cannot be reached because only \d+ broker\(s\))",
 )
+_FENCED: Final = ("ProducerFenced", "InvalidProducerEpoch")
 #: Wordings of brokers and controllers; the first match counts, so a cause precedes its consequences.
 SERVER: Final = (
     *_sign(
@@ -178,11 +179,22 @@ SERVER: Final = (
     *_sign("zookeeper", r"Socket error occurred: (?P<detail>\S+): Connection refused",
            r"[Tt]imed out waiting for connection while in state: (?P<detail>\w+)",
            r"(?:server|sever) (?P<detail>\S+?), (?:unexpected error|Closing socket connection)"),
+    *_sign("tls port", r"kafka-(?:producer-network|admin-client|coordinator-heartbeat)-thread(?s:.*?)"
+           r"(?P<detail>OutOfMemoryError: [\w ]+)",
+           r"(?P<detail>OutOfMemoryError: [\w ]+)(?s:.{0,900}?)kafka\.clients\.NetworkClient\.poll"),
+    *_sign("memory", r"(?P<detail>OutOfMemoryError: [\w ]+)"),
+    *_sign("fenced", *(rf"transactionalId=(?P<detail>[^\s,\]]+)(?s:.*?){name}Exception" for name in _FENCED),
+           *(f"{name}Exception" for name in _FENCED),
+           r"This instance has been fenced by a newer instance", r"Producer attempted .{1,40} an old epoch"),
+    *_sign("out of range", rf"etch (?:position|offset) (?P<detail>.{{1,300}}?) is out of range for partition {_TP}",
+           rf"OffsetOutOfRangeException: (?s:.{{0,200}}?)partitions: \{{{_TP}=(?P<detail>\d+)",
+           r"(?<![\w.-])(?P<topic>[\w.-]{1,249}) \[(?P<partition>\d+)\]: offset reset \(at (?P<detail>offset \d+)"
+           r".*?out of range",
+           r"consuming (?P<topic>[\w.-]{1,249})/(?P<partition>\d+): .*?outside the range of offsets"),
     *_sign("stopped", r"(?P<detail>Fatal error during \w+ startup)", r"(?P<detail>Fatal error during \w+ shutdown)",
            r"(?P<detail>Received a fatal error while waiting for [\w ]+)",
            r"(?P<detail>There was an error in one of the threads during logs loading: .{1,150})",
-           r"(?P<detail>Exiting Kafka due to fatal exception)", r"Encountered fatal fault: (?P<detail>.{1,120})",
-           r"(?P<detail>java\.lang\.OutOfMemoryError: [\w ]+)"),
+           r"(?P<detail>Exiting Kafka due to fatal exception)", r"Encountered fatal fault: (?P<detail>.{1,120})"),
     *_sign("shutting down", r"(?:KafkaServer|BrokerServer|ControllerServer) id=(?P<broker>\d+)\] shutting down"),
     *_sign("pod", r"[Pp]od (?:resource )?(?P<detail>[\w-]+-\d+)(?: in namespace \S+)? to (?:become|be) ready"),
     *_sign("reassignment", rf"(?:Failed completing|Error completing) reassignment of partition {_TP}"),
@@ -199,6 +211,7 @@ ENDS: Final = (
            r"rebalance(?:d)? .*?new assignment", r"\"assign\" to"),
     *_sign("stopped", _STARTED),
     *_sign("shutting down", _STARTED),
+    *_sign("memory", _STARTED),
     *_sign("zookeeper", r"Session establishment complete", r"\] Connected\."),
     *_sign("quorum", r"ransition to (?:Leader|Follower)(?:State)?\(", r"Becoming the active controller at epoch"),
 )  # fmt: skip
