@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kfix.core.derive.checks import Check, ClusterCheck, Debounce, PartitionCheck, Scope
 from kfix.core.derive.predicate import Matcher, Predicate, compile_all, parse
+from kfix.core.documents.problems import did_you_mean
 from kfix.core.errors import UsageError
 from kfix_diagnostics import ALL
 
@@ -92,19 +93,10 @@ def find_page(name: str) -> Check | FleetCheck:
     for check in pages():
         if wanted in {check.code.lower(), check.slug}:
             return check
-    import difflib  # noqa: PLC0415 - only a mistake needs it
-
     plain = name.upper()[:3] + name.upper()[3:].translate(_FOR_DIGITS)
     known = [word for check in pages() for word in (check.code, check.slug)]
-    close = (
-        [plain]
-        if plain in known
-        else difflib.get_close_matches(name, known, n=1) or difflib.get_close_matches(name.upper(), known, n=1)
-    )
-    raise UsageError(
-        f"unknown code {name!r}" + (f", did you mean {close[0]!r}?" if close else ""),
-        hint="kfix explain lists all codes",
-    )
+    guess = did_you_mean(plain, known) or did_you_mean(name.lower(), known)
+    raise UsageError(f"unknown code {name!r}{guess}", hint="kfix explain lists all codes")
 
 
 def table() -> str:

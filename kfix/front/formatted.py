@@ -1,4 +1,4 @@
-"""`-o text` and `-o json`, for every command that has `--json`."""
+"""`-o text` and `-o json`, for every command that has `--json`; defaults in help as a person types them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,21 @@ else:
     _Base = object
 
 
+class _Time(float):
+    """A default of an option that takes a TIME: help shows `5s`."""
+
+    def __str__(self) -> str:
+        return f"{self:g}s"
+
+
 class _Formatted(_Base):
     """Turns `-o json` into `--json`, unless the command has `-o` itself, and notes which program reads its output."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for each in self.params:
+            if each.metavar == "TIME" and isinstance(each.default, float):
+                each.default = _Time(each.default)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         mine = {name for each in self.params for name in each.opts}

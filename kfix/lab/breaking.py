@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from kfix.core.documents.problems import did_you_mean
 from kfix.core.errors import UsageError
 from kfix.lab.definition.recipes import ON
 from kfix.lab.incidents import INCIDENTS
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 def incident_named(name: str) -> Incident:
     if name not in INCIDENTS:
-        close = difflib.get_close_matches(name, INCIDENTS, n=1)
-        guess = f", did you mean {close[0]!r}?" if close else ""
-        raise UsageError(f"unknown incident {name!r}{guess}", hint="kfix lab incidents lists them")
+        raise UsageError(
+            f"unknown incident {name!r}{did_you_mean(name, INCIDENTS)}", hint="kfix lab incidents lists them"
+        )
     return INCIDENTS[name]
 
 

@@ -56,12 +56,14 @@ class Problem:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Returns a suggestion to append to a message; empty if no known word is similar."""
+    """Returns a suggestion to append to a message, a word that begins so before others; empty if none is similar."""
     if len(word) > _LONGEST_WORD:  # Comparing a long text with all names would take too long.
         return ""
     import difflib  # noqa: PLC0415 - only a mistake needs it
 
-    near = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.6)
+    names = sorted(known)
+    begun = [name for name in names if word and name.startswith(word)]
+    near = begun[:1] or difflib.get_close_matches(word, names, n=1, cutoff=0.6)
     return f", did you mean {near[0]!r}?" if near else ""
 
 

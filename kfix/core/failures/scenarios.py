@@ -10,6 +10,7 @@ from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.quorum import majority
 from kfix.core.diagnosis.forecast import Failure
 from kfix.core.errors import UnreachableError, UsageError
+from kfix.core.snapshot.quorum import QuorumView
 from kfix.core.wording import brokers_named
 
 #: Seconds since its last fetch after which a voter no longer counts as one that follows; it fetches twice a second.
@@ -135,13 +136,21 @@ def _majority_lost(case: CaseFile, down: frozenset[int]) -> bool | None:
     if quorum is None or not quorum.read:
         return None
     answered = {each.node for each in quorum.controllers if each.answered} | {quorum.leader}
-    follows = {each.node for each in quorum.voters if 0 <= each.fetched <= _FOLLOWS}
-    silent = {each.node for each in quorum.voters if each.fetched > _FOLLOWS} - answered
+    dead = _dead(quorum)
+    follows = {each.node for each in quorum.voters if 0 <= each.fetched <= _FOLLOWS} - dead
+    silent = dead | {each.node for each in quorum.voters if each.fetched > _FOLLOWS} - answered
     kept = (answered | follows) & voters_of(case) - down
     needed = majority(len(quorum.voters))
     if len(kept) >= needed:
         return False
     return True if len(voters_of(case) - silent - down) < needed else None
+
+
+def _dead(quorum: QuorumView) -> set[int]:
+    """Returns the controllers at whose address nothing listens. One that has just died fetched a moment ago; one that
+    died before this controller became active has never fetched from it.
+    """
+    return {each.node for each in quorum.controllers if each.refused}
 
 
 def following(case: CaseFile) -> tuple[frozenset[int], frozenset[int]]:
@@ -151,7 +160,7 @@ def following(case: CaseFile) -> tuple[frozenset[int], frozenset[int]]:
     quorum = case.snapshot.quorum
     if quorum is None or not quorum.read:
         return frozenset(), voters_of(case)
-    others = [each for each in quorum.voters if each.node != quorum.leader]
+    others = [each for each in quorum.voters if each.node not in {quorum.leader, *_dead(quorum)}]
     unknown = frozenset(each.node for each in others if each.fetched < 0)
     keep_up = {each.node for each in others if 0 <= each.fetched <= _FOLLOWS and each.caught_up <= _FOLLOWS}
     return frozenset({quorum.leader} | keep_up) & voters_of(case), unknown

@@ -1,9 +1,10 @@
 """Forecasts against real brokers: the forecast is written down, brokers are killed, and everything is read again.
 
 A round makes random topics (one to three replicas, any min.insync.replicas, unclean elections on or off) on a lab, and
-kills brokers step by step until one or two are left; each step is a trial. The first deaths shrink ISRs and stop
-partitions for those that follow. Before a step some records may be edited behind the controller's back, as by a
-restored backup, or a follower may be left behind by its leader.
+kills brokers step by step until one or two are left, on KRaft controllers, too; each step is a trial. The first deaths
+shrink ISRs and stop partitions for those that follow. A trial that takes the controllers' majority ends the round:
+nothing changes any more. Before a step some records may be edited behind the controller's back, as by a restored
+backup, or a follower may be left behind by its leader.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ class Tally:
     fates: Counter[str] = field(default_factory=Counter)
     falls_under: int = 0
     left_with_last: int = 0
+    controllers: int = 0
+    majorities: int = 0
     unknown: int = 0
     stored: int = 0
     discarded: list[str] = field(default_factory=list)
@@ -97,7 +100,7 @@ class Oracle:
         try:
             self._make_topics(number)
             for step in range(steps):
-                if len(self.access.live_ids()) < 2:
+                if len(self.access.live_ids()) < 2 or not self._has_majority():
                     break
                 self._trial(f"seed {self.seed}, round {number}, step {step}")
         finally:
@@ -124,6 +127,8 @@ class Oracle:
         self.access.reassign(targets)
 
     def _restore(self) -> None:
+        if gone := self._controllers("dead"):
+            self.lab.restart_controller(*gone)
         dead = [b for b in self.lab.broker_ids if self.lab.nodes.condition(self.lab.state, "broker", b) == "dead"]
         if dead:
             self.lab.restart(*dead)
@@ -136,6 +141,14 @@ class Oracle:
         self.topics.clear()
         wait_for("every partition has a leader", lambda: NO_LEADER not in {s[0] for s in self._states().values()}, 40)
 
+    def _controllers(self, condition: str) -> list[int]:
+        """Returns the controllers of a KRaft lab that are `alive` or `dead`."""
+        ids = [] if self.lab.quorum is None else [each.id for each in self.lab.state.controllers]
+        return [c for c in ids if self.lab.nodes.condition(self.lab.state, "controller", c) == condition]
+
+    def _has_majority(self) -> bool:
+        return len(self._controllers("alive")) >= len(self._controllers("dead")) + (self.lab.quorum is not None)
+
     # --- a trial ---------------------------------------------------------------------------------------------------
 
     def _trial(self, name: str) -> None:
@@ -146,18 +159,33 @@ class Oracle:
             down = self._edit(live) or down
         elif self.lagging and len(down) == 1 and len(live) > 2 and self.random.random() < 0.5:
             stopped = self._leave_behind(down[0], live, name)
+        falling = self._falling_controllers()
+        if falling and self.random.random() < 0.3:
+            down = ()
+        failure = Failure(frozenset(down), controllers=frozenset(falling))
         try:
-            written = self._write_down(down, stable=stopped is None)
+            written = self._write_down(failure, stable=stopped is None)
+            for controller in falling:
+                self.lab.kill_controller(controller)
             self.lab.nodes.kill(self.lab.state, down)
         finally:
             if stopped is not None:
                 self.lab.cont(stopped)
         wait_gone(self.lab, down)
         self._settle()
-        if self._sessions() != {b: czxid for b, czxid in written.sessions.items() if b not in down}:
+        frozen = not self._has_majority()
+        self.tally.controllers += len(falling)
+        self.tally.majorities += frozen
+        if not frozen and self._sessions() != {b: czxid for b, czxid in written.sessions.items() if b not in down}:
             self.tally.discarded.append(f"{name}: another broker's session ended or began meanwhile")
             return
-        self._compare(name, down, written)
+        self._compare(f"{name}, down {down}, controllers {falling}", written)
+
+    def _falling_controllers(self) -> tuple[int, ...]:
+        alive = self._controllers("alive")
+        if self.random.random() > 0.4 or not alive:
+            return ()
+        return tuple(self.random.sample(alive, min(self.random.choice((1, 1, 2)), len(alive))))
 
     def _edit(self, live: list[int]) -> tuple[int, ...] | None:
         """Edits records so that they name another in-sync replica as leader; returns it as the one to kill."""
@@ -203,7 +231,7 @@ class Oracle:
             raise
         return follower
 
-    def _write_down(self, down: tuple[int, ...], *, stable: bool) -> Written:
+    def _write_down(self, failure: Failure, *, stable: bool) -> Written:
         if stable:
             self._settle()
         target = make_target(self.lab.bootstrap_servers, self.lab.zookeeper_connect, timeout=5.0 if stable else 1.5)
@@ -211,8 +239,9 @@ class Oracle:
             snapshot, before = read_cluster(target, keep=False), self._states()
             if self._recorded(snapshot) == before or not stable:
                 break
-        judge, failure = Judge(open_case(snapshot)), Failure(frozenset(down))
-        self._compare_fleet(judge, snapshot, down)
+        judge = Judge(open_case(snapshot))
+        if not failure.controllers:
+            self._compare_fleet(judge, snapshot, failure.brokers)
         controller = self.access.controller()
         forecasts = dict(judge.every_partition(failure))
         return Written(forecasts, judge.judge(failure), before, controller, self._sessions_in(snapshot))
@@ -227,18 +256,18 @@ class Oracle:
             return dict.fromkeys(open_case(snapshot).live or (), 0)
         return {b: r.czxid for b, r in snapshot.zookeeper.registrations.items()}
 
-    def _compare_fleet(self, judge: Judge, snapshot: Snapshot, down: tuple[int, ...]) -> None:
+    def _compare_fleet(self, judge: Judge, snapshot: Snapshot, down: frozenset[int]) -> None:
         """Stores the snapshot and compares what the fleet forecasts of it with the forecast that follows."""
         with tempfile.TemporaryDirectory(prefix="kfix-oracle-") as folder:
             writer = RunWriter(place_of(folder), date(2026, 1, 1), "oracle")
             writer.begin()
             writer.write("lab", snapshot)
             scenarios = RunScenarios(place_of(folder), writer.finish(), EmbeddedEngine(1))
-            chosen = (PAIR, "these", frozenset(down))
+            chosen = (PAIR, "these", down)
             [row] = scenarios.chosen({"lab": chosen}).rows
         self.tally.stored += 1
         if row != (wanted := row_by_rules(judge, "lab", *chosen)):
-            self.tally.differences.append(f"down {down}: the fleet's statement gives {row}, whatif {wanted}")
+            self.tally.differences.append(f"down {set(down)}: the fleet's statement gives {row}, whatif {wanted}")
 
     # --- what happened ---------------------------------------------------------------------------------------------
 
@@ -265,13 +294,16 @@ class Oracle:
             if (now := picture()) != last:
                 last, since = now, time.monotonic()
             # The controllers of a KRaft lab are no brokers.
-            led = last[1] is not None if self.lab.quorum is not None else last[1] in self.access.live_ids()
+            led = last[1] is not None or not self._has_majority()
+            if self.lab.quorum is None:
+                led = last[1] in self.access.live_ids()
             return time.monotonic() - since >= STABLE_SECONDS and led
 
         wait_until(rests, "the cluster comes to rest", 30, pause=0.2)
 
-    def _compare(self, name: str, down: tuple[int, ...], written: Written) -> None:
-        live, after, found = self.access.live_ids(), self._states(), []
+    def _compare(self, name: str, written: Written) -> None:
+        frozen, failure = not self._has_majority(), written.failure.failure
+        live, after, found = self.access.live_ids() - failure.brokers, self._states(), []
         minimum = self._min_isr()
         for tp, foretold in written.partitions.items():
             leader, isr = after[tp]
@@ -280,8 +312,9 @@ class Oracle:
             needed = minimum(tp.topic)
             # From 3.9 on a leader asks for no more in-sync replicas than there are replicas.
             needed = min(needed, len(foretold.replicas)) if self.lab.quorum is not None else needed
-            under = leader != NO_LEADER and len(isr) < needed
-            last = leader != NO_LEADER and len(isr) == 1 and len(foretold.replicas) > 1
+            # Without a majority a dead replica stays in the ISR, and acks=all waits for it.
+            under = leader != NO_LEADER and (len(alive) < needed or (frozen and len(alive) < len(isr)))
+            last = leader != NO_LEADER and len(alive) == 1 and len(foretold.replicas) > 1
             if foretold.leader is None:
                 self.tally.unknown += 1
                 continue
@@ -297,12 +330,14 @@ class Oracle:
             self.tally.falls_under += foretold.falls_under is True
             self.tally.left_with_last += foretold.left_with_last
         found += self._groups(live, written)
-        found += self._producers(written)
-        if written.failure.controller_moves != (self.access.controller() != written.controller):
+        found += self._producers(written, frozen=frozen)
+        if self.lab.quorum is not None and written.failure.quorum_lost is not frozen:
+            found.append(f"quorum: foretold lost {written.failure.quorum_lost}, seen {frozen}")
+        if not frozen and written.failure.controller_moves != (self.access.controller() != written.controller):
             found.append(f"controller: was {written.controller}, is {self.access.controller()}")
         self.tally.trials += 1
         self.tally.partitions += len(written.partitions)
-        self.tally.differences += [f"{name}, down {down}: {each}" for each in found]
+        self.tally.differences += [f"{name}: {each}" for each in found]
 
     def _min_isr(self) -> Any:
         own = self.access.configs("topics")
@@ -315,21 +350,22 @@ class Oracle:
         for tp, foretold in partitions.items():
             group = name_for(tp.partition, len(partitions), "oracle")
             expected = (0, foretold.leader) if foretold.leader != NO_LEADER else (NOT_AVAILABLE, -1)
-            seen = {self._coordinator(broker, group) for broker in live}
+            seen = {self._coordinator(broker, group, live) for broker in live}
             self.tally.groups += 1
             if seen != {expected}:
                 found.append(f"group {group} of {tp}: foretold {expected}, seen {seen}")
         return found
 
-    def _coordinator(self, broker: int, group: str) -> tuple[int, int]:
+    def _coordinator(self, broker: int, group: str, live: frozenset[int]) -> tuple[int, int]:
+        """Returns error and coordinator; one that is dead, which brokers name without a majority, is none."""
         try:
             found = ask(self.lab.address(broker), group_messages.find_coordinator(group), 5.0)
         except UnreachableError as error:
             return -1, hash(str(error))
-        return found.error, found.broker
+        return (found.error, found.broker) if found.error or found.broker in live else (NOT_AVAILABLE, -1)
 
-    def _producers(self, written: Written) -> list[str]:
-        """A real producer with acks=all, at one partition of each kind."""
+    def _producers(self, written: Written, *, frozen: bool) -> list[str]:
+        """A real producer with acks=all, at one partition of each kind. Without a majority it waits in vain."""
         led = [p for p in written.partitions.values() if p.tp.topic in self.topics and (p.leader or 0) > 0]
         found = []
         for under in (True, False):
@@ -338,6 +374,6 @@ class Oracle:
                 continue
             error = self.access.produce_error(*chosen.tp, "all")
             self.tally.producers += 1
-            if (error in REFUSED) != under:
+            if (bool(error) if frozen else error in REFUSED) != under:
                 found.append(f"{chosen.tp}: acks=all was foretold to {'fail' if under else 'work'}, and gave {error!r}")
         return found

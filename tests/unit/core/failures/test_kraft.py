@@ -14,7 +14,7 @@ from kfix.core.snapshot.quorum import EligibleLeaders
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.whatif.table import exit_code, forecast_text
 from tests.unit.diagnostics.clusters import base
-from tests.unit.diagnostics.kraft_clusters import UNCLEAN, healthy, kraft, lost, quorum
+from tests.unit.diagnostics.kraft_clusters import UNCLEAN, answer, healthy, kraft, lost, quorum
 
 LEDGER = TopicPartition("ledger", 0)
 
@@ -85,6 +85,10 @@ def test_a_controller_that_does_not_follow_is_none_to_count_on():
     assert judged(weak, "controller=101").failures[0].quorum_lost is True
     unknown = replace(healthy(), quorum=quorum({101: -1.0, 102: -1.0}, controllers=()))
     assert judged(unknown, "controller=100").failures[0].quorum_lost is None
+    dead = (answer(100, active=True), answer(101), answer(102, error="connection refused"))
+    for fetched in (-1.0, 0.5):  # It died before 100 became active, or just now.
+        gone = replace(healthy(), quorum=quorum({102: fetched}, controllers=dead))
+        assert judged(gone, "controller=101").failures[0].quorum_lost is True
 
 
 def test_a_broker_in_the_process_of_a_controller_takes_it_down():
