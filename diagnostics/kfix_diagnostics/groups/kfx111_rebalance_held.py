@@ -42,6 +42,7 @@ from kfix.core.snapshot.snapshot import Group
 from kfix.core.wording import ago, several, some
 from kfix_diagnostics._advice import diagnose_group
 from kfix_diagnostics.groups._members import called, not_reconciled, restart_members
+from kfix_diagnostics.groups._pace import at_a_record
 
 _SHOWN = 5
 
@@ -50,15 +51,23 @@ _SHOWN = 5
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     held = tuple(_stuck(case))
     yield from held
-    named = {finding.obj for finding in held}
+    named = {finding.obj for finding in held} | {f"group {name}" for name in _at_a_record(case)}
     for group in case.snapshot.groups:
         if group.state in REBALANCING and f"group {group.name}" not in named:
             yield _rebalancing(group, case)
 
 
+def _at_a_record(case: CaseFile) -> Iterator[str]:
+    """Yields the groups whose members come and go because of a record, which KFX123 reports."""
+    for name, readings in by_group(case.snapshot.group_readings).items():
+        if len(readings) > 1 and at_a_record(*readings[-2:]):
+            yield name
+
+
 def _stuck(case: CaseFile) -> Iterator[Finding]:
-    for readings in by_group(case.snapshot.group_readings).values():
-        if len(readings) < 2:
+    at_records = set(_at_a_record(case))
+    for name, readings in by_group(case.snapshot.group_readings).items():
+        if len(readings) < 2 or name in at_records:
             continue
         before, last = readings[-2:]
         if last.epoch is not None:

@@ -50,7 +50,7 @@ class Asked:
         return self._first(codes, lambda f: self.tp in f.partitions)
 
     def of_group(self, code: str) -> Finding | None:
-        return self._first((code,), lambda f: self.group in f.blocked.groups)
+        return self._first((code,), lambda f: self.group in f.blocked.groups or f.facts.get("group") == self.group)
 
     def of_any(self, tps: Collection[TopicPartition], codes: Collection[str]) -> Finding | None:
         """Returns the finding of one of these codes that concerns any of the partitions."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from kfix.core.derive.casefile import CaseFile, open_case
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group
-from kfix.core.diagnosis.finding import Diagnosis, Evidence, Finding, GroupStory, Remedy, Rung, RungState
+from kfix.core.diagnosis.finding import Diagnosis, Evidence, Finding, GroupStory, Remedy, Rung, RungState, Severity
 from kfix.core.snapshot.group_reading import SHARE_GROUP, STREAMS_GROUP, readings_of
 from kfix.core.snapshot.snapshot import Snapshot, TopicPartition
 from kfix_diagnostics._advice import servers
@@ -64,13 +64,17 @@ def explain_group(snapshot: Snapshot, diagnosis: Diagnosis, group: str) -> Group
 
 def _concerns(finding: Finding, asked: Asked) -> bool:
     mine = set(asked.latest.partitions or ()) if asked.latest is not None else set()
-    return asked.tp in finding.partitions or asked.group in finding.blocked.groups or bool(mine & {*finding.partitions})
+    named = asked.group in {*finding.blocked.groups, finding.facts.get("group")}
+    return asked.tp in finding.partitions or named or bool(mine & {*finding.partitions})
 
 
 def _verdict(asked: Asked, rungs: tuple[Rung, ...]) -> tuple[bool | None, str]:
     cause = next((rung for rung in rungs if rung.state is RungState.FAILS), None)
     if cause is not None:
-        return True, f"blocked by {cause.said}" if cause.code else f"blocked: {cause.said}"
+        slow = asked.of_group(offsets.FALLS_BEHIND) if cause.code == offsets.FALLS_BEHIND else None
+        blocked = slow is None or slow.severity is Severity.CRITICAL
+        how = ("blocked by " if cause.code else "blocked: ") if blocked else "its coordinator is healthy, but "
+        return blocked, f"{how}{cause.said}"
     lacking = next((rung for rung in rungs if rung.name in _NEEDED and rung.state is RungState.UNREAD), None)
     if lacking is not None:
         return None, lacking.said

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from kfix.core.diagnosis.finding import Rung
-from kfix.core.snapshot.group_reading import SHARE_GROUP, GroupPartition, advanced
+from kfix.core.snapshot.group_reading import SHARE_GROUP, GroupPartition, GroupReading, advanced
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import ago, several, some
 from kfix_diagnostics._transactions import holder
@@ -13,6 +14,8 @@ from kfix_diagnostics.ladder.asked import Asked, clear, fails, in_doubt, refused
 
 _OFFSETS = ("group offsets", "group coordinator", "coordinator")
 _LOGS = ("group logs", *_OFFSETS)
+#: A group that reads, too slowly.
+FALLS_BEHIND = "KFX123"
 _AUTHORIZER = "authorizer.class.name"
 
 
@@ -93,35 +96,30 @@ def _holder(asked: Asked, tp: TopicPartition) -> str:
 
 
 def lag(asked: Asked) -> Rung:
-    name, reading, before = "lag", asked.latest, _before(asked)
+    name, reading = "lag", asked.latest
     if reading is None or reading.partitions is None or reading.lag is None:
         unknown = reading is not None and reading.partitions is not None
         return unread(name, "no committed offset whose log end was read" if unknown else asked.why_unread(*_OFFSETS))
+    found = asked.of_group(FALLS_BEHIND)
+    if found is not None:
+        return replace(fails(name, found), next_steps=found.remedies)
     if reading.lag == 0:
         return clear(name, f"no record waits in {several(len(_known(asked)), 'partition')} whose log was read")
+    return _lag(asked, reading, reading.lag)
+
+
+def _lag(asked: Asked, reading: GroupReading, records: int) -> Rung:
+    """Returns the rung of a group that lags and does not fall behind, as far as that was read."""
     mark = "start offset" if _shared(asked) else "committed offset"
-    said = f"{several(reading.lag, 'record')} behind the {mark}s"
+    said = f"{several(records, 'record')} behind the {mark}s"
     if reading.members == ():
-        return clear(name, f"{said}, and no member reads them")
-    if before is None:
-        return in_doubt(name, f"{said}; one snapshot does not show whether a member reads them")
+        return clear("lag", f"{said}, and no member reads them")
+    if _before(asked) is None:
+        return in_doubt("lag", f"{said}; one snapshot does not show whether a member reads them")
     moved = advanced(asked.readings[-2], reading)
     if not moved:
-        return in_doubt(name, f"{said}, and no {mark} advanced in {ago(asked.seconds)}: check what the members do")
-    said += f"; {mark}s advanced by {moved} in {ago(asked.seconds)}"
-    stand = {tp: each.lag for tp, each in reading.partitions.items() if each.lag and _stood(each, before.get(tp))}
-    return _partly(said, stand) if stand else clear(name, said)
-
-
-def _partly(said: str, stand: Mapping[TopicPartition, int]) -> Rung:
-    """Returns the rung of a group that reads some of its partitions."""
-    waiting, where = several(sum(stand.values()), "record"), some(list(map(str, stand)))
-    why = "a record there fails its consumer each time, or the member that has it hangs"
-    return in_doubt("lag", f"{said}, but not in {where}, {waiting} behind: {why}")
-
-
-def _stood(now: GroupPartition, before: GroupPartition | None) -> bool:
-    return before is not None and before.committed == now.committed and bool(before.lag)
+        return in_doubt("lag", f"{said}, and no {mark} advanced in {ago(asked.seconds)}: check what the members do")
+    return clear("lag", f"{said}; {mark}s advanced by {moved} in {ago(asked.seconds)}")
 
 
 def rights(asked: Asked) -> Rung:

@@ -179,12 +179,12 @@ class GroupReading:
 
     @property
     def needs_second(self) -> bool:
-        """Whether a later reading shows more: members that hold a rebalance, an open transaction, or a lag.
+        """Whether a later reading shows more: members that hold a rebalance, an open transaction, a lag that grows.
 
         If only the offsets were read, ordinary transactions, which are young, do not count.
         """
         if self.members is not None:
-            return self.rebalances or bool(self.held) or bool(self.members and self.lag)
+            return self.rebalances or bool(self.held) or bool(self.lag)
         ages = [self.taken_at - batch.since_ms / 1000 for batch in self.held.values() if not batch.error]
         return self.rebalances or any(age < 0 or age > _YOUNG for age in ages)
 

@@ -13,7 +13,7 @@ import typer
 from kfix.core.access import Access
 from kfix.core.clusters import DiagnoseOptions
 from kfix.core.criteria import Criteria
-from kfix.core.diagnosis.finding import Diagnosis
+from kfix.core.diagnosis.finding import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS, Diagnosis
 from kfix.core.errors import UsageError
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.core.timing import TIMING
@@ -265,7 +265,7 @@ def _write(text: str, placed: OutputDocument) -> None:
 
 
 def _report_group(diagnosis: Diagnosis, snapshot: Snapshot, group: str, kind: Format, placed: OutputDocument) -> int:
-    """Returns the exit code: 0 if its coordinator is healthy, 21 if it is blocked, 22 if that is unknown."""
+    """Returns the exit code: healthy, warnings if the group falls behind, critical if it is blocked, or unknown."""
     from kfix.diagnose.report.group_story import group_json, group_text, print_group  # noqa: PLC0415 - only for --group
 
     story = group_story(snapshot, diagnosis, group)
@@ -273,4 +273,4 @@ def _report_group(diagnosis: Diagnosis, snapshot: Snapshot, group: str, kind: Fo
         print_group(story, PlainConsole(sys.stdout))
     else:
         _write(group_json(story) if kind is Format.JSON else group_text(story), placed)
-    return {True: 21, False: 0, None: 22}[story.blocked]
+    return {True: CRITICAL, False: WARNINGS if story.cause else HEALTHY, None: CANNOT_TELL}[story.blocked]

@@ -22,10 +22,12 @@ from tests.unit.diagnostics.group_readings import (
     marker_lost,
     not_reconciled,
     open_transaction,
+    paced,
     position,
     read,
     reading,
     rebalance_held,
+    stands_at_a_record,
     transaction_log,
 )
 from tests.unit.diagnostics.sick import Sick
@@ -120,6 +122,27 @@ SICK: dict[str, list[Sick]] = {
         Sick(hanging, "producer id 4000", CRITICAL),
         Sick(lambda: replace(marker_lost(), group_readings=()), "producer id 4000", WARNING),
     ],
+    "KFX123": [
+        Sick(stands_at_a_record, "group g2", CRITICAL),
+        # Its member reads another partition; or reads nothing; or too little.
+        Sick(lambda: paced(((3, 90), (60, 70), (9, 9)), ((3, 120), (95, 99), (19, 19))), "group g2", WARNING),
+        Sick(lambda: paced(((3, 90), (3, 90), (9, 9)), ((3, 120), (3, 120), (39, 39))), "group g2", WARNING),
+        Sick(lambda: paced(((3, 190), (3, 190), (9, 9)), ((9, 220), (9, 220), (39, 39))), "group g2", WARNING),
+        # One partition gets ten times the records; every partition falls behind; one does, and nothing shows why.
+        Sick(lambda: paced(((0, 900), (5, 5), (9, 9)), ((99, 1200), (35, 35), (39, 39))), "group g2", WARNING),
+        Sick(lambda: paced(((0, 500), (0, 400), (0, 600)), ((9, 530), (9, 430), (9, 630))), "group g2", WARNING),
+        Sick(lambda: paced(((0, 500), (40, 40), (9, 9)), ((9, 530), (70, 70), (39, 39))), "group g2", WARNING),
+        Sick(
+            lambda: paced(((0, 50), (0, 40), (0, 60)), ((0, 80), (0, 70), (0, 90)), members=(), state="Empty"),
+            "group g2",
+            WARNING,
+        ),
+        Sick(
+            lambda: paced(((300, 990), (300, 990), (300, 990)), ((390, 990), (390, 990), (390, 990)), start=(10, 200)),
+            "unread records of group g2",
+            WARNING,
+        ),
+    ],
 }
 WELL: dict[str, list[Callable[[], Snapshot]]] = {
     "KFX110": [
@@ -170,5 +193,20 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         lambda: hanging(unread=True),
         # It ended while the log was read.
         lambda: hanging(("PrepareCommit", 0), ("CompleteCommit", -1), held={}),
+    ],
+    "KFX123": [
+        # A burst, the delay of a commit, a backlog of the night that is worked off, and a group that almost keeps up.
+        lambda: paced(((900, 900), (900, 900), (900, 900)), ((1000, 1800), (1000, 1800), (1000, 1800))),
+        lambda: paced(((90, 100), (90, 100), (90, 100)), ((190, 201), (190, 201), (190, 201))),
+        lambda: paced(((0, 9000), (0, 9000), (0, 9000)), ((900, 9000), (900, 9000), (900, 9000))),
+        lambda: paced(((0, 900), (0, 900), (0, 900)), ((95, 1000), (95, 1000), (95, 1000))),
+        # A batch that is done, a group that nobody uses any more, and one that may commit once a minute.
+        lambda: paced(((9, 9), (9, 9), (9, 9)), ((9, 9), (9, 9), (9, 9)), members=(), state="Empty"),
+        lambda: paced(((9, 99), (9, 9), (9, 9)), ((9, 99), (9, 9), (9, 9)), members=(), state="Empty"),
+        lambda: paced(((9, 900), (9, 900), (9, 900)), ((9, 930), (9, 930), (9, 930))),
+        # A record that came between two commits.
+        lambda: paced(((9, 9), (9, 19), (9, 9)), ((9, 10), (19, 29), (9, 9))),
+        # Retention deletes what the group has read.
+        lambda: paced(((900, 990), (900, 990), (900, 990)), ((990, 999), (990, 999), (990, 999)), start=(10, 50)),
     ],
 }

@@ -117,3 +117,33 @@ def assigned_partition_leaderless() -> Snapshot:
     lost = GroupPartition(7, 0, -1, -1, -1, "not read")
     mine = reading(members=(MEMBER._replace(assigned=(*ORDERS, tp)),), partitions={**position(), tp: lost})
     return paper.snapshot(group_readings=(mine,))
+
+
+#: Two members: one has orders-0 and orders-1, the other orders-2.
+TWO = (MEMBER._replace(assigned=ORDERS[:2]), GroupMember("c2-uuid", "c2", "/10.0.0.8", "", ORDERS[2:]))
+Positions = tuple[tuple[int, int], ...]
+
+
+def paced(*moments: Positions, start: tuple[int, int] = (0, 0), **changes: Any) -> Snapshot:
+    """Returns two readings of (committed, end) of the three partitions, 10 s apart; `start` is that of the logs."""
+    return read(
+        *(
+            reading(
+                partitions={
+                    tp: GroupPartition(committed, 0, first, end, end, "")
+                    for tp, (committed, end) in zip(ORDERS, moment, strict=True)
+                },
+                **{"members": TWO} | changes,
+            )
+            for moment, first in zip(moments, start, strict=True)
+        )
+    )
+
+
+def stands_at_a_record() -> Snapshot:
+    """The member that reads orders-1 fails at offset 33, and another process joins in its place each time."""
+    first, last = (((90, 90), (33, 60), (70, 70)), ((120, 120), (33, 90), (100, 100)))
+    found = paced(first, last)
+    before, after = found.group_readings
+    again = TWO[0]._replace(id="c1-uuid-2")
+    return replace(found, group_readings=(before, replace(after, members=(again, TWO[1]))))

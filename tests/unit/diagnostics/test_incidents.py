@@ -105,6 +105,8 @@ def test_no_golden_file_is_left_over() -> None:
         "group-unreachable",
         "group-rebalance",
         "group-reconciling",
+        "group-record",
+        "group-slow",
         "group-share",
         "group-withheld",
         "group-not-answered",

@@ -40,11 +40,13 @@ from tests.unit.diagnostics.group_readings import (
     held,
     marker_lost,
     not_reconciled,
+    paced,
     position,
     read,
     reading,
     rebalance_held,
     share_group,
+    stands_at_a_record,
 )
 
 GOLDEN_FOLDER = GOLDEN / "diagnose"
@@ -58,6 +60,8 @@ STORIES: dict[str, tuple[Callable[[], Snapshot], bool | None]] = {
     "group-outside": (lambda: read(reading(partitions=position(committed=30))), True),
     "group-member": (lambda: read(reading(partitions=position(committed=5)), reading()), False),
     "group-reconciling": (not_reconciled, True),
+    "group-record": (stands_at_a_record, True),
+    "group-slow": (lambda: paced(((0, 500), (0, 400), (0, 600)), ((9, 530), (9, 430), (9, 630))), False),
     "group-share": (lambda: read(share_group(partitions=position(committed=5)), share_group()), False),
     "group-not-answered": (
         lambda: read(
@@ -284,8 +288,8 @@ LADDERS: dict[str, tuple[tuple[GroupReading, ...], str, str, str]] = {
             reading(partitions={ORDERS[0]: AT_END._replace(committed=3), ORDERS[1]: AT_END._replace(committed=19)}),
         ),
         "lag",
-        "in doubt",
-        "advanced by 15 in 10 s, but not in orders-0, 17 records behind: a record there fails its consumer each time",
+        "fails",
+        "KFX123: group g2 stands in orders-0 at offset 3 for 10 s or longer, and reads its other partitions",
     ),
     "a partition that had nothing to read before": (
         (

@@ -1,0 +1,217 @@
+"""KFX123 falls-behind: a group reads some of its partitions, or all of them, more slowly than records arrive.
+
+Why it matters
+    A lag that grows is a delay that grows, and it ends with records that retention deletes before they are read. The
+    sum over a group hides a single partition that stands.
+
+How kfix knows
+    `kfix diagnose --group G` reads the committed offsets and the log ends of a group that lags twice; the differences
+    are rates. A partition stands if its committed offset is the same in both and records wait in both. It falls behind
+    if its lag grew, less than 90 % of the arriving records were read, and the lag was worth 5 s of them at both ends:
+    less is a burst, or the delay of a commit. If the consumers of a group cannot read on because of a transaction
+    (KFX116, KFX122), a rebalance (KFX111) or a lost leader, those findings report it.
+
+    Partitions that stand while the member that has them reads others, or while members leave and join, wait at a record
+    that fails its consumer. If everything that falls behind belongs to one member, and other members keep up, it is
+    that member. If the partitions that fall behind get three times the records of the usual one, or more, they are hot.
+    If most partitions fall behind, the members are too slow for the topic, or a quota holds them back. If the start of
+    the log moves faster than the committed offset, retention deletes unread records soon. A group in which nothing is
+    committed in 10 s is not judged: its members may commit more seldom.
+
+Remedies, safest first
+    A record that fails: read the consumer's log at that offset; then mend the consumer, or skip exactly this record,
+    after it was saved. A slow member: compare its host and its log with the others'. A hot partition: see which keys it
+    gets; more members do not help, since one member reads a partition. Too few members: add some, up to the number of
+    partitions, and check the quotas of their client ids. Unread records that will be deleted: raise retention.ms of the
+    topic until the group has caught up.
+
+Do not
+    Do not reset the offsets of the whole group: it loses or repeats records of every partition. Do not add partitions
+    in a hurry: records of a key then go to another one.
+
+Sources
+    Tried on 2.7.1 and 4.3.1. See docs/facts/consumer-groups.md.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from kfix.core.derive.checks import CaseFile, ClusterCheck, Debounce, Rows
+from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.snapshot.group_reading import SHARE_GROUP, GroupMember, GroupReading, by_group
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import ago, per_topic, several
+from kfix_diagnostics._advice import servers
+from kfix_diagnostics.groups._members import called
+from kfix_diagnostics.groups._pace import LagPattern, Paces, Slowness, paces_of, slow
+
+_SHOWN = 5
+#: Seconds within which a deletion of unread records is reported.
+_SOON = 24 * 3600.0
+
+
+class _Meaning(NamedTuple):
+    """`{where}` are the partitions, `{lag}` their records, `{read}` and `{came}` their rates, `{times}` the quotient;
+    `{who}` is the member, `{at}` the committed offset, `{since}` the time between the readings.
+    """
+
+    said: str
+    cause: str
+    confidence: Confidence
+    remedies: tuple[str, ...]
+    never: str
+
+
+_LIKELY, _POSSIBLE = Confidence.LIKELY, Confidence.POSSIBLE
+_NO_PARTITIONS = "Do not add partitions in a hurry: the records of a key then go to another partition"
+_NO_RESET = "Do not reset the offsets of the group: it skips or repeats records of every partition"
+_MEANINGS: Final[Mapping[LagPattern, _Meaning]] = {
+    LagPattern.STOPPED: _Meaning(
+        "has no member, and its lag in {where} grows by {came} records/s: {lag} now",
+        "the consumers were stopped, crashed, or use another group id now", Confidence.CERTAIN,
+        ("Start the consumers of the group again; if they are gone for good, delete the group",), _NO_RESET,
+    ),
+    LagPattern.RECORD: _Meaning(
+        "stands in {where} at {at} for {since} or longer, {lag} behind, and reads its other partitions",
+        "a record there fails its consumer each time{rejoined}", _POSSIBLE,
+        ("Read the log of {who} for the error at {where}, {at}: which record it is, and why it fails",
+         "Mend the consumer: it reads on from there by itself"),
+        _NO_RESET,
+    ),
+    LagPattern.MEMBER: _Meaning(
+        "falls behind: {who} reads {read} of {came} records/s of {where}, {lag} behind, and the other members keep up",
+        "the process or its host is slow or hangs, or it commits more seldom than every {since}", _POSSIBLE,
+        ("Compare the log, a thread dump and the host of {who} with those of the other members",
+         "Restart that process: its partitions go to the others meanwhile"),
+        _NO_PARTITIONS,
+    ),
+    LagPattern.HOT: _Meaning(
+        "falls behind in {where}, {lag} behind: it reads {read} of {came} records/s. {n} far more records than the others",
+        "the keys of the records are skewed", _LIKELY,
+        ("See which keys {where} gets. More members do not help: one member reads a partition",
+         "Make the processing of one record quicker, or spread the key at the producer"),
+        _NO_PARTITIONS,
+    ),
+    LagPattern.CAPACITY: _Meaning(
+        "falls behind in {where}, {lag} behind: {came} records/s arrive, {times} times as many as it reads",
+        "the members are too few or too slow, or a quota holds them back", _POSSIBLE,
+        ("Check the quotas of its client ids and users: kafka-configs.sh {servers} --describe --entity-type clients",
+         "Add members, up to the number of partitions, or make the processing quicker"),
+        _NO_PARTITIONS,
+    ),
+    LagPattern.SOME: _Meaning(
+        "falls behind in {where}, {lag} behind: it reads {read} of {came} records/s",
+        "the members that have these partitions are slower than their records arrive", _POSSIBLE,
+        ("Compare the members that have these partitions with the others",), _NO_PARTITIONS,
+    ),
+}  # fmt: skip
+
+
+@ClusterCheck(severity=Severity.CRITICAL, debounce=Debounce.NONE)
+def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
+    for readings in by_group(case.snapshot.group_readings).values():
+        if len(readings) < 2 or readings[-1].group_type == SHARE_GROUP:
+            continue
+        before, last = readings[-2:]
+        paces = paces_of(before, last)
+        found = slow(before, last, paces)
+        overtaken = {tp: left for tp, each in paces.items() if (left := each.overtaken_in) is not None and left < _SOON}
+        if found is not None:
+            yield _slow(last, found, paces, ago(last.taken_at - before.taken_at), case)
+        if overtaken:
+            yield _overtaken(last, overtaken, paces, case)
+
+
+def _slow(last: GroupReading, found: Slowness, paces: Paces, since: str, case: CaseFile) -> Finding:
+    meaning, tps = _MEANINGS[found.pattern], found.tps
+    read, came = (sum(getattr(paces[tp], name) for tp in tps) for name in ("read", "came"))
+    words = {
+        "where": per_topic(tps),
+        "lag": several(sum(paces[tp].lag for tp in tps), "record"),
+        "read": f"{read:.3g}",
+        "came": f"{came:.3g}",
+        "times": f"{came / read:.1f}" if read else "many",
+        "who": f"member {called(found.member)}" if found.member is not None else "the members that left and joined",
+        "at": f"offset {paces[tps[0]].committed}" if len(tps) == 1 else "one offset each",
+        "since": since,
+        "rejoined": ", and the consumer ends" if found.rejoined else ", or its processing takes long",
+        "n": f"{'This partition gets' if len(tps) == 1 else 'These partitions get'}",
+        "servers": servers(case),
+    }
+    blocks = bool(found.rejoined)
+    members = found.rejoined or ((found.member,) if found.member is not None else ())
+    return Finding(
+        severity=Severity.CRITICAL if blocks else Severity.WARNING,
+        obj=f"group {last.group}",
+        summary=f"group {last.group} {meaning.said.format_map(words)}",
+        cause=Cause(meaning.cause.format_map(words), _LIKELY if blocks else meaning.confidence),
+        evidence=(*_rates(tps, paces), *_who(members)),
+        blocked=Blocked(f"consumers of {words['where']}", (last.group,)) if blocks else Blocked(),
+        remedies=(
+            *(Remedy(text.format_map(words)) for text in meaning.remedies),
+            *(_skip(last.group, tps, paces, case) if found.pattern is LagPattern.RECORD else ()),
+        ),
+        never=(meaning.never,),
+        partitions=tps,
+        facts={"group": last.group},
+        token=f"{found.pattern.name}:{','.join(map(str, tps))}",
+    )
+
+
+def _skip(group: str, tps: tuple[TopicPartition, ...], paces: Paces, case: CaseFile) -> Iterator[Remedy]:
+    """Yields how to keep the record that fails, and how to skip it alone."""
+    tp, committed = tps[0], paces[tps[0]].committed
+    topic = shlex.quote(tp.topic)
+    yield Remedy(
+        "If it has to be skipped, keep the record first",
+        f"kafka-console-consumer.sh {servers(case)} --topic {topic} --partition {tp.partition} --offset {committed} "
+        f"--max-messages 1 --property print.key=true > {topic}-{tp.partition}-{committed}.txt",
+    )
+    yield Remedy(
+        "Then stop the consumers of the group and skip this record alone; --execute instead of --dry-run does it",
+        f"kafka-consumer-groups.sh {servers(case)} --group {shlex.quote(group)} --topic "
+        f"{shlex.quote(f'{tp.topic}:{tp.partition}')} --reset-offsets --to-offset {committed + 1} --dry-run",
+    )
+
+
+def _overtaken(last: GroupReading, overtaken: dict[TopicPartition, float], paces: Paces, case: CaseFile) -> Finding:
+    tps = tuple(sorted(overtaken, key=lambda tp: overtaken[tp]))
+    where, topic = per_topic(tps), shlex.quote(tps[0].topic)
+    return Finding(
+        severity=Severity.WARNING,
+        obj=f"unread records of group {last.group}",
+        summary=f"retention deletes records of {where} faster than group {last.group} reads them: unread ones are "
+        f"deleted in about {ago(overtaken[tps[0]])}, if both go on as they did",
+        cause=Cause("the group is slower than retention.ms or retention.bytes of the topic allow", Confidence.LIKELY),
+        evidence=_rates(tps, paces),
+        remedies=(
+            Remedy(
+                "Raise retention.ms of the topic until the group has caught up; the brokers need the disk space",
+                f"kafka-configs.sh {servers(case)} --describe --entity-type topics --entity-name {topic} --all",
+            ),
+        ),
+        never=("Do not restart the consumers because of it: they lose time that they do not have",),
+        partitions=tps,
+        facts={"group": last.group},
+        token=f"OVERTAKEN:{','.join(map(str, tps))}",
+    )
+
+
+def _rates(tps: tuple[TopicPartition, ...], paces: Paces) -> tuple[Evidence, ...]:
+    return tuple(
+        Evidence(
+            "OffsetFetch and ListOffsets, twice",
+            str(tp),
+            f"committed {each.committed}, lag {each.before}, then {each.lag}; per second {each.came:.3g} arrived, "
+            f"{each.read:.3g} read, {each.deleted:.3g} deleted",
+        )
+        for tp in tps[:_SHOWN]
+        for each in (paces[tp],)
+    )
+
+
+def _who(members: tuple[GroupMember, ...]) -> tuple[Evidence, ...]:
+    return tuple(Evidence("DescribeGroups", f"member {m.id}", called(m)) for m in members[:_SHOWN])
