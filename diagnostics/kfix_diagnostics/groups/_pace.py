@@ -57,7 +57,11 @@ Paces = Mapping[TopicPartition, PartitionPace]
 
 
 def paces_of(before: GroupReading, last: GroupReading) -> dict[TopicPartition, PartitionPace]:
-    """Returns the pace of each partition that was read twice and is not held by an open transaction."""
+    """Returns the pace of each partition that was read twice, has a reader, and is not held by an open transaction.
+
+    A group keeps committed offsets of topics that it no longer reads. While no assignment is known, as in a rebalance,
+    it reads the topics of which an offset advanced.
+    """
     seconds, then = last.taken_at - before.taken_at, before.partitions or {}
     found: dict[TopicPartition, PartitionPace] = {}
     for tp, now in (last.partitions or {}).items():
@@ -75,7 +79,11 @@ def paces_of(before: GroupReading, last: GroupReading) -> dict[TopicPartition, P
             deleted=max(now.start - old.start, 0) / seconds if min(now.start, old.start) >= 0 else 0.0,
             ahead=max(now.committed - now.start, 0),
         )
-    return found
+    assigned = before.assigned | last.assigned
+    if last.members == () and before.members == ():
+        return found
+    moving = {tp.topic for tp, each in found.items() if each.read > 0}
+    return {tp: each for tp, each in found.items() if (tp in assigned if assigned else tp.topic in moving)}
 
 
 class LagPattern(Enum):
@@ -117,11 +125,10 @@ def slow(before: GroupReading, last: GroupReading, paces: Paces) -> Slowness | N
         return Slowness(LagPattern.STOPPED, waiting) if waiting and before.members == () else None
     if last.members is None or not any(each.read > 0 for each in paces.values()):
         return None
-    standing = tuple(sorted(tp for tp, each in paces.items() if each.stands))
-    if standing:
-        return _standing(before, last, paces, standing)
-    behind = tuple(sorted(tp for tp, each in paces.items() if each.falls_behind))
-    return _behind(last.members, paces, behind) if behind else None
+    late = tuple(sorted(tp for tp, each in paces.items() if each.stands or each.falls_behind))
+    standing = tuple(tp for tp in late if paces[tp].stands)
+    found = _at_record(before, last, paces, standing) if standing else None
+    return found or (_behind(last.members, paces, late) if late else None)
 
 
 def at_a_record(before: GroupReading, last: GroupReading) -> bool:
@@ -130,17 +137,21 @@ def at_a_record(before: GroupReading, last: GroupReading) -> bool:
     return found is not None and found.pattern is LagPattern.RECORD
 
 
-def _standing(before: GroupReading, last: GroupReading, paces: Paces, tps: tuple[TopicPartition, ...]) -> Slowness:
+def _at_record(
+    before: GroupReading, last: GroupReading, paces: Paces, tps: tuple[TopicPartition, ...]
+) -> Slowness | None:
+    """Returns the pattern RECORD if members come and go, or if the member of these partitions keeps up with others."""
     then, now = ({member.id: member for member in each.members or ()} for each in (before, last))
     rejoined = tuple({**now, **then}[each] for each in sorted(now.keys() ^ then.keys()))
     member = _owner(last.members or (), tps)
-    if not rejoined and member is not None and not any(paces[tp].read > 0 for tp in member.assigned if tp in paces):
-        return Slowness(LagPattern.MEMBER, tps, member)
-    return Slowness(LagPattern.RECORD, tps, member, rejoined)
+    others = [paces[tp] for tp in (member.assigned if member is not None else ()) if tp in paces and tp not in tps]
+    if rejoined or any(each.read >= _KEEPS_UP * each.came and each.read > 0 for each in others):
+        return Slowness(LagPattern.RECORD, tps, member, rejoined)
+    return None
 
 
 def _behind(members: Sequence[GroupMember], paces: Paces, tps: tuple[TopicPartition, ...]) -> Slowness:
-    fed = [tp for tp, each in paces.items() if each.came > 0]
+    fed = [tp for tp, each in paces.items() if each.came > 0 or tp in tps]
     others = [paces[tp].came for tp in fed if tp not in tps]
     if others and min(paces[tp].came for tp in tps) >= _HOT * median(others):
         return Slowness(LagPattern.HOT, tps, _owner(members, tps))

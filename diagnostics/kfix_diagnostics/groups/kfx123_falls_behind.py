@@ -39,7 +39,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from kfix.core.derive.checks import CaseFile, ClusterCheck, Debounce, Rows
+from kfix.core.derive.checks import CaseFile, ClusterCheck, Debounce, Rows, Scope
 from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.group_reading import SHARE_GROUP, GroupMember, GroupReading, by_group
 from kfix.core.snapshot.snapshot import TopicPartition
@@ -89,7 +89,7 @@ _MEANINGS: Final[Mapping[LagPattern, _Meaning]] = {
         _NO_PARTITIONS,
     ),
     LagPattern.HOT: _Meaning(
-        "falls behind in {where}, {lag} behind: it reads {read} of {came} records/s. {n} far more records than the others",
+        "falls behind in {where}, {lag} behind: it reads {read} of {came} records/s. {n} far more than others",
         "the keys of the records are skewed", _LIKELY,
         ("See which keys {where} gets. More members do not help: one member reads a partition",
          "Make the processing of one record quicker, or spread the key at the producer"),
@@ -110,7 +110,7 @@ _MEANINGS: Final[Mapping[LagPattern, _Meaning]] = {
 }  # fmt: skip
 
 
-@ClusterCheck(severity=Severity.CRITICAL, debounce=Debounce.NONE)
+@ClusterCheck(severity=Severity.CRITICAL, debounce=Debounce.NONE, scope=Scope.GROUP)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     for readings in by_group(case.snapshot.group_readings).values():
         if len(readings) < 2 or readings[-1].group_type == SHARE_GROUP:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from kfix.core.errors import UsageError
 from kfix.core.snapshot.group_reading import CLASSIC_GROUP, CONSUMER_GROUP
 from kfix.core.snapshot.snapshot import TopicPartition
@@ -10,6 +12,7 @@ from kfix.lab.incidents.setup.content import RECORDS
 from kfix.lab.incidents.setup.context import IncidentContext
 from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.waiting import wait_for
+from kfix.lab.workload.readers import CAUSES, PARTITIONS, start_readers
 
 _OFFSET = 5
 
@@ -114,5 +117,37 @@ def rebalance_held(context: IncidentContext) -> IncidentOutcome:
         group=group,
         partitions=[where],
         details={"member": held, "instance": instance, "coordinator": leader},
+        hung=None,
+    )
+
+
+_READ_TOPIC = "mail"
+#: Seconds of arriving records that the group is behind.
+_BEHIND_SECONDS = 12
+
+
+@Incident(
+    "group-falls-behind",
+    title="a group reads more slowly than records arrive",
+    does="Starts a producer and the consumers of a group; the option names why they do not keep up.",
+    expect=("the coordinator is healthy, and no partition lacks a leader", "the lag of the group grows"),
+    options={"cause": "; ".join(f"{name}: {each.does}" for name, each in CAUSES.items())},
+    choices={"cause": tuple(CAUSES)},
+)
+def group_falls_behind(context: IncidentContext) -> IncidentOutcome:
+    """The consumers of a group do not keep up with a topic, in one of several ways."""
+    cause = context.options.get("cause", next(iter(CAUSES)))
+    # Groups of the lab have no members; mending ends these processes, whose places in their group last a moment longer.
+    group = f"mailer-{cause}"
+    context.access.create_topic(_READ_TOPIC, context.spread(PARTITIONS, 3), {})
+    context.report(f"created topic {_READ_TOPIC} with {PARTITIONS} partitions")
+    number = start_readers(context.lab, _READ_TOPIC, group, cause)
+    context.report(f"workload {number} writes 30 records per second to each of them and reads as {group}")
+    time.sleep(_BEHIND_SECONDS)
+    return IncidentOutcome(
+        CAUSES[cause].does,
+        group=group,
+        partitions=[TopicPartition(_READ_TOPIC, number) for number in range(PARTITIONS)],
+        details={"cause": cause},
         hung=None,
     )

@@ -12,8 +12,10 @@ from kfix.core.snapshot.transactions import OpenBatch
 from tests.unit.diagnostics.build import NOW
 from tests.unit.diagnostics.clusters import base, changed, coordinator_stuck, text
 from tests.unit.diagnostics.group_readings import (
+    AT_END,
     MEMBER,
     ORDERS,
+    TWO,
     assigned_partition_leaderless,
     coordinator_unreachable,
     hanging,
@@ -128,6 +130,8 @@ SICK: dict[str, list[Sick]] = {
         Sick(lambda: paced(((3, 90), (60, 70), (9, 9)), ((3, 120), (95, 99), (19, 19))), "group g2", WARNING),
         Sick(lambda: paced(((3, 90), (3, 90), (9, 9)), ((3, 120), (3, 120), (39, 39))), "group g2", WARNING),
         Sick(lambda: paced(((3, 190), (3, 190), (9, 9)), ((9, 220), (9, 220), (39, 39))), "group g2", WARNING),
+        # A slow member works through one of its partitions, and then through the other.
+        Sick(lambda: paced(((2, 190), (3, 190), (9, 9)), ((2, 220), (90, 490), (39, 39))), "group g2", WARNING),
         # One partition gets ten times the records; every partition falls behind; one does, and nothing shows why.
         Sick(lambda: paced(((0, 900), (5, 5), (9, 9)), ((99, 1200), (35, 35), (39, 39))), "group g2", WARNING),
         Sick(lambda: paced(((0, 500), (0, 400), (0, 600)), ((9, 530), (9, 430), (9, 630))), "group g2", WARNING),
@@ -206,6 +210,22 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         lambda: paced(((9, 900), (9, 900), (9, 900)), ((9, 930), (9, 930), (9, 930))),
         # A record that came between two commits.
         lambda: paced(((9, 9), (9, 19), (9, 9)), ((9, 10), (19, 29), (9, 9))),
+        # It waits for a transaction, which is the business of other checks.
+        lambda: read(
+            *(
+                reading(
+                    partitions={
+                        ORDERS[0]: AT_END._replace(committed=5, stable=5),
+                        ORDERS[1]: AT_END._replace(committed=n),
+                    }
+                )
+                for n in (4, 19)
+            )
+        ),
+        # A topic that the group no longer reads.
+        lambda: paced(
+            ((9, 90), (9, 19), (9, 9)), ((9, 120), (19, 29), (9, 9)), members=(TWO[0]._replace(assigned=ORDERS[1:]),)
+        ),
         # Retention deletes what the group has read.
         lambda: paced(((900, 990), (900, 990), (900, 990)), ((990, 999), (990, 999), (990, 999)), start=(10, 50)),
     ],

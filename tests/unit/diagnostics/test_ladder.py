@@ -289,7 +289,7 @@ LADDERS: dict[str, tuple[tuple[GroupReading, ...], str, str, str]] = {
         ),
         "lag",
         "fails",
-        "KFX123: group g2 stands in orders-0 at offset 3 for 10 s or longer, and reads its other partitions",
+        "KFX123: group g2 stands in orders-0 at offset 3 for 10 s or longer, 17 records behind, and reads its other",
     ),
     "a partition that had nothing to read before": (
         (
