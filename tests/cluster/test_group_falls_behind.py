@@ -1,9 +1,11 @@
 """Why a group falls behind: real consumers that do not keep up, each for another reason, and some that do."""
 
+import time
 from contextlib import suppress
 
 import pytest
 
+from kfix.core.derive.memory import APART
 from kfix.core.errors import LabError
 from kfix.lab.workload.background import read_counts, start_in_background
 from kfix.lab.workload.readers import CAUSES, FAILS_AT
@@ -38,6 +40,18 @@ def test_the_group_question_names_why_a_group_falls_behind(labs, line, cause, tm
     said = " ".join(each["summary"] + each["cause"]["text"] for each in found)
     assert [part for part in parts if part not in said] == [], said
     assert {rung["state"] for rung in story.json["rungs"] if rung["name"] != "lag"} <= {"not the cause", "not read"}
+
+
+@pytest.mark.parametrize("line", LINES[1:])
+def test_a_plain_diagnosis_finds_what_has_stood_since_an_earlier_one(labs, line, tmp_path):
+    lab = labs.whole(spec_of(line, PLAIN))
+    kfix = Kfix(lab, tmp_path / "state")
+    broken = lab.break_("group-falls-behind", cause="record")
+    assert "KFX123" not in kfix.diagnose("--debounce", "0").findings
+    time.sleep(APART + 1)
+    said = kfix.diagnose("--debounce", "0")
+    found = said.findings["KFX123"]
+    assert (said.code, found["severity"], found["object"]) == (20, "warning", f"group {broken.group}")
 
 
 @pytest.mark.parametrize("line", LINES)

@@ -95,6 +95,7 @@ class LagPattern(Enum):
     HOT        few partitions fall behind, and get far more records than the others
     CAPACITY   most partitions that get records fall behind
     SOME       some fall behind, and nothing shows why
+    STANDS     partitions stand while others of the topic move; the members were not read
     """
 
     STOPPED = auto()
@@ -103,6 +104,7 @@ class LagPattern(Enum):
     HOT = auto()
     CAPACITY = auto()
     SOME = auto()
+    STANDS = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +125,11 @@ def slow(before: GroupReading, last: GroupReading, paces: Paces) -> Slowness | N
     if last.members == ():
         waiting = tuple(tp for tp, each in paces.items() if each.lag and each.came > 0)
         return Slowness(LagPattern.STOPPED, waiting) if waiting and before.members == () else None
-    if last.members is None or not any(each.read > 0 for each in paces.values()):
+    if not any(each.read > 0 for each in paces.values()):
         return None
+    if last.members is None:
+        still = tuple(sorted(tp for tp, each in paces.items() if each.stands))
+        return Slowness(LagPattern.STANDS, still) if still else None
     late = tuple(sorted(tp for tp, each in paces.items() if each.stands or each.falls_behind))
     standing = tuple(tp for tp in late if paces[tp].stands)
     found = _at_record(before, last, paces, standing) if standing else None

@@ -6,10 +6,12 @@ Why it matters
 
 How kfix knows
     `kfix diagnose --group G` reads the committed offsets and the log ends of a group that lags twice; the differences
-    are rates. A partition stands if its committed offset is the same in both and records wait in both. It falls behind
-    if its lag grew, less than 90 % of the arriving records were read, and the lag was worth 5 s of them at both ends:
-    less is a burst, or the delay of a commit. If the consumers of a group cannot read on because of a transaction
-    (KFX116, KFX122), a rebalance (KFX111) or a lost leader, those findings report it.
+    are rates. A plain diagnosis, a watch and an audit compare them with those that this host read a minute to an hour
+    before, and report what stands while other partitions of the topic are read. A partition stands if its committed
+    offset is the same in both and records wait in both. It falls behind if its lag grew, less than 90 % of the arriving
+    records were read, and the lag was worth 5 s of them at both ends: less is a burst, or the delay of a commit. If the
+    consumers of a group cannot read on because of a transaction (KFX116, KFX122), a rebalance (KFX111) or a lost
+    leader, those findings report it.
 
     Partitions that stand while the member that has them reads others, or while members leave and join, wait at a record
     that fails its consumer. If everything that falls behind belongs to one member, and other members keep up, it is
@@ -39,12 +41,13 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from kfix.core.derive.checks import CaseFile, ClusterCheck, Debounce, Rows, Scope
+from kfix.core.derive.checks import CaseFile, ClusterCheck, Debounce, Rows
+from kfix.core.derive.memory import APART, FORGET_POSITIONS
 from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.group_reading import SHARE_GROUP, GroupMember, GroupReading, by_group
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import ago, per_topic, several
-from kfix_diagnostics._advice import servers
+from kfix_diagnostics._advice import diagnose_group, servers
 from kfix_diagnostics.groups._members import called
 from kfix_diagnostics.groups._pace import LagPattern, Paces, Slowness, paces_of, slow
 
@@ -107,15 +110,21 @@ _MEANINGS: Final[Mapping[LagPattern, _Meaning]] = {
         "the members that have these partitions are slower than their records arrive", _POSSIBLE,
         ("Compare the members that have these partitions with the others",), _NO_PARTITIONS,
     ),
+    LagPattern.STANDS: _Meaning(
+        "stands in {where} at {at} for {since} or longer, {lag} behind, and reads others of the topic",
+        "a record there fails its consumer each time, or the member that has it hangs or is slow", _POSSIBLE, (),
+        _NO_RESET,
+    ),
 }  # fmt: skip
 
 
-@ClusterCheck(severity=Severity.CRITICAL, debounce=Debounce.NONE, scope=Scope.GROUP)
+@ClusterCheck(severity=Severity.CRITICAL, debounce=Debounce.NONE)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     for readings in by_group(case.snapshot.group_readings).values():
-        if len(readings) < 2 or readings[-1].group_type == SHARE_GROUP:
+        last = readings[-1]
+        before = readings[-2] if len(readings) > 1 and last.members is not None else _earlier(last, case)
+        if before is None or last.group_type == SHARE_GROUP:
             continue
-        before, last = readings[-2:]
         paces = paces_of(before, last)
         found = slow(before, last, paces)
         overtaken = {tp: left for tp, each in paces.items() if (left := each.overtaken_in) is not None and left < _SOON}
@@ -123,6 +132,12 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
             yield _slow(last, found, paces, ago(last.taken_at - before.taken_at), case)
         if overtaken:
             yield _overtaken(last, overtaken, paces, case)
+
+
+def _earlier(last: GroupReading, case: CaseFile) -> GroupReading | None:
+    """Returns what an earlier snapshot of this host read of the group, if it is old enough and not too old."""
+    was = next((each for each in case.snapshot.memory.positions if each.group == last.group), None)
+    return was if was is not None and APART <= last.taken_at - was.taken_at <= FORGET_POSITIONS else None
 
 
 def _slow(last: GroupReading, found: Slowness, paces: Paces, since: str, case: CaseFile) -> Finding:
@@ -153,6 +168,7 @@ def _slow(last: GroupReading, found: Slowness, paces: Paces, since: str, case: C
         remedies=(
             *(Remedy(text.format_map(words)) for text in meaning.remedies),
             *(_skip(last.group, tps, paces, case) if found.pattern is LagPattern.RECORD else ()),
+            *([diagnose_group(case, last.group, "See which member it is")] if last.members is None else ()),
         ),
         never=(meaning.never,),
         partitions=tps,

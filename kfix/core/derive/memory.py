@@ -11,6 +11,7 @@ from kfix.core.derive.loss import lost_from
 from kfix.core.derive.moves import moves_seen
 from kfix.core.derive.record import newest_view, record_of
 from kfix.core.derive.vantage import distinct, offsets_partitions
+from kfix.core.snapshot.group_reading import GroupReading, by_group
 from kfix.core.snapshot.memory import AtRisk, Memory
 from kfix.core.snapshot.record import ClusterRecord
 from kfix.core.snapshot.snapshot import PartitionState, Snapshot, TopicPartition
@@ -95,6 +96,9 @@ def _seen(tp: TopicPartition, state: PartitionState, snapshot: Snapshot) -> AtRi
 FORGET = 7 * 86400.0
 #: Most group names that are kept, enough to show who is blocked; the rest is reported as "and others".
 MOST_GROUPS = 5000
+#: Seconds between two readings of a group that show what stands although its members commit once a minute, and seconds
+#: after which a reading is too old for that.
+APART, FORGET_POSITIONS = 60.0, 3600.0
 #: Seconds for which leader epochs of a quorum are kept, and most of them.
 _KEEP_EPOCHS, _MOST_EPOCHS = 3600.0, 50
 
@@ -120,8 +124,21 @@ def remember(snapshot: Snapshot) -> Memory:
     if snapshot.quorum is not None and snapshot.quorum.read:
         epochs[snapshot.quorum.epoch] = snapshot.taken_at
     some, moves = tuple(groups)[:MOST_GROUPS], moves_seen(snapshot)
-    known = Memory(some, brokers, last, alive, dead, well, epochs, _applied(snapshot), moves, at_risk(snapshot))
+    risks, positions = at_risk(snapshot), tuple(_positions(snapshot))
+    known = Memory(some, brokers, last, alive, dead, well, epochs, _applied(snapshot), moves, risks, positions)
     return _kept(known, snapshot.taken_at)
+
+
+def _positions(snapshot: Snapshot) -> Iterator[GroupReading]:
+    """Yields the positions of each group that the next snapshot is compared with: old enough to show what stands."""
+    known = {each.group: each for each in snapshot.memory.positions}
+    for group, readings in by_group(snapshot.group_readings).items():
+        was, now = known.pop(group, None), readings[0]
+        if was is not None and now.taken_at - was.taken_at < APART:
+            yield was
+        elif now.partitions:
+            yield GroupReading(group, now.taken_at, now.coordinator, None, None, partitions=now.partitions)
+    yield from (was for was in known.values() if 0 <= snapshot.taken_at - was.taken_at < FORGET_POSITIONS)
 
 
 def _applied(snapshot: Snapshot) -> dict[int, float]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kfix.core.declared import Int32, Moment
+from kfix.core.snapshot.group_reading import GroupReading
 from kfix.core.snapshot.naming import TopicPartition
 
 
@@ -57,6 +58,7 @@ class Memory:
     applied  when no broker was first found to have applied more of the metadata than this offset (KRaft only)
     moves    the reassignments under way, and how far they were
     at_risk  who had every record of the partitions that lacked replicas
+    positions  the committed offsets of each group and the ends of its logs, a minute ago or more
     """
 
     groups: tuple[str, ...] = ()
@@ -69,3 +71,4 @@ class Memory:
     applied: Mapping[int, Moment] = field(default_factory=dict)
     moves: Mapping[TopicPartition, MoveSeen] = field(default_factory=dict)
     at_risk: Mapping[TopicPartition, AtRisk] = field(default_factory=dict)
+    positions: tuple[GroupReading, ...] = ()

@@ -29,6 +29,7 @@ from tests.unit.diagnostics.group_readings import (
     read,
     reading,
     rebalance_held,
+    remembered,
     stands_at_a_record,
     transaction_log,
 )
@@ -146,6 +147,8 @@ SICK: dict[str, list[Sick]] = {
             "unread records of group g2",
             WARNING,
         ),
+        # Found by a plain diagnosis: what an earlier snapshot read.
+        Sick(lambda: remembered(300, ((3, 90), (60, 90), (9, 9)), ((3, 120), (95, 99), (9, 9))), "group g2", WARNING),
     ],
 }
 WELL: dict[str, list[Callable[[], Snapshot]]] = {
@@ -226,6 +229,12 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         lambda: paced(
             ((9, 90), (9, 19), (9, 9)), ((9, 120), (19, 29), (9, 9)), members=(TWO[0]._replace(assigned=ORDERS[1:]),)
         ),
+        # Two readings of one plain diagnosis show less than a minute.
+        lambda: paced(((3, 90), (60, 90), (9, 9)), ((3, 120), (95, 99), (9, 9)), members=None),
+        # Earlier snapshots that are too young or too old, and a group that reads everything.
+        lambda: remembered(30, ((3, 90), (60, 90), (9, 9)), ((3, 120), (95, 99), (9, 9))),
+        lambda: remembered(7200, ((3, 90), (60, 90), (9, 9)), ((3, 120), (95, 99), (9, 9))),
+        lambda: remembered(300, ((3, 90), (60, 90), (9, 9)), ((4, 920), (95, 999), (9, 9))),
         # Retention deletes what the group has read.
         lambda: paced(((900, 990), (900, 990), (900, 990)), ((990, 999), (990, 999), (990, 999)), start=(10, 50)),
     ],

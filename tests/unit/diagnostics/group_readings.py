@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from kfix.core.snapshot.group_reading import GroupMember, GroupPartition, GroupReading
+from kfix.core.snapshot.memory import Memory
 from kfix.core.snapshot.snapshot import Endpoint, Snapshot, TopicPartition
 from kfix.core.snapshot.transactions import OpenBatch, TransactionLog, TransactionState
 from tests.unit.diagnostics.build import NOW
@@ -147,3 +148,13 @@ def stands_at_a_record() -> Snapshot:
     before, after = found.group_readings
     again = TWO[0]._replace(id="c1-uuid-2")
     return replace(found, group_readings=(before, replace(after, members=(again, TWO[1]))))
+
+
+def remembered(seconds: float, before: Positions, now: Positions) -> Snapshot:
+    """Returns a plain snapshot, which knows the positions of an earlier one."""
+    was, last = (
+        replace(each, members=None, endpoint=None, state="", coordinator=2)
+        for each in paced(before, now).group_readings
+    )
+    was = replace(was, taken_at=NOW - seconds)
+    return base().snapshot(group_readings=(last,), memory=Memory(("g2",), positions=(was,)))

@@ -74,6 +74,7 @@ def memory(snapshots: Snapshots) -> Memory:
         applied=earliest(m.applied for m in found),
         moves=union(m.moves for m in found),
         at_risk=union(m.at_risk for m in found),
+        positions=tuple({each.group: each for m in found for each in m.positions}.values()),
     )
 
 
