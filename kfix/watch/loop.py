@@ -16,6 +16,7 @@ from kfix.core.clusters import SnapshotOptions
 from kfix.core.cyclic import without_collector
 from kfix.core.diagnosis.finding import CANNOT_TELL, HEALTHY, Diagnosis, Severity
 from kfix.core.errors import KfixError, OwnLimitError, UnreachableError
+from kfix.core.snapshot.group_reading import by_group, seconds_behind
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.core.snapshot.traffic import Traffic, in_all
 from kfix.core.wording import ago
@@ -144,6 +145,7 @@ class ClusterWatch:
             cluster=diagnosis.cluster,
             at=snapshot.taken_at,
             diagnosis=diagnosis,
+            lags=_lags(snapshot),
             confirmed=judged.confirmed,
             error="",
             turns=turns,
@@ -253,3 +255,14 @@ def verdict_of(state: WatchState) -> int:
 
 def _name(diagnosis: Diagnosis) -> str:
     return f"{diagnosis.profile} ({diagnosis.cluster})" if diagnosis.profile else diagnosis.cluster
+
+
+def _lags(snapshot: Snapshot) -> dict[str, tuple[int, float | None]]:
+    """Returns {group: the records that it is behind, and the seconds}, by this snapshot and what is remembered."""
+    before = {each.group: each for each in snapshot.memory.positions}
+    found: dict[str, tuple[int, float | None]] = {}
+    for group, readings in by_group(snapshot.group_readings).items():
+        if (lag := readings[-1].lag) is not None:
+            was = before.get(group)
+            found[group] = lag, None if was is None else seconds_behind(was, readings[-1])
+    return found

@@ -181,6 +181,7 @@ class WatchState:
     - `complete_at`: the time of the last snapshot without an unread source
     - `next_in`: the pause until the next snapshot, `cpu`: the processor time of this process, both in seconds;
       `memory`: its resident size in bytes
+    - `lags`: {group: the records that it is behind, and the seconds, None if unknown}, of the last snapshot
     - `maintenance`: the reason of the current maintenance window, "" without one; known even while the cluster does not
       answer
     """
@@ -209,3 +210,4 @@ class WatchState:
     exporter: str = ""
     canary: CanaryState | None = None
     maintenance: str = ""
+    lags: Mapping[str, tuple[int, float | None]] = field(default_factory=dict)

@@ -196,6 +196,19 @@ def advanced(before: GroupReading, last: GroupReading) -> int:
     return sum(now - then for now, then in both if 0 <= then < now)
 
 
+def seconds_behind(before: GroupReading, last: GroupReading) -> float | None:
+    """Returns the time in which as many records arrived as the partition that lags most is behind, by two readings.
+
+    None if no lag is known, or none of the partitions that lag got a record between them.
+    """
+    seconds, earlier = last.taken_at - before.taken_at, before.partitions or {}
+    both = ((each, earlier[tp]) for tp, each in (last.partitions or {}).items() if tp in earlier)
+    known = [(now.lag, now.end - then.end) for now, then in both if now.lag is not None and then.end >= 0]
+    if known and not any(lag for lag, _ in known):
+        return 0.0
+    return max((lag * seconds / came for lag, came in known if came > 0), default=None)
+
+
 def by_group(readings: Iterable[GroupReading]) -> dict[str, tuple[GroupReading, ...]]:
     """Returns {group: its readings, oldest first}."""
     found = tuple(readings)

@@ -44,6 +44,11 @@ def _of_cluster(state: WatchState, now: float) -> Iterator[Family]:
     )
     groups = {name for f in diagnosis.walk() for name in f.blocked.groups}
     yield _gauge("blocked_groups", "Consumer groups that cannot work and are known by name.", [(here, len(groups))])
+    records: list[Sample] = [({**here, "group": name}, lag) for name, (lag, _) in sorted(state.lags.items())]
+    yield _gauge("group_lag_records", "Records behind the committed offsets of a group.", records)
+    seconds = [({**here, "group": name}, round(s, 1)) for name, (_, s) in sorted(state.lags.items()) if s is not None]
+    time = "Time in which as many records arrived as the partition that lags most is behind."
+    yield _gauge("group_lag_seconds", time, seconds)
     muted = Counter(f.severity for each in diagnosis.muted for f in each.finding.counted())
     yield _gauge(
         "muted_findings",

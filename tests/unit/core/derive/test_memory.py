@@ -2,10 +2,13 @@
 
 from dataclasses import replace
 
+import pytest
+
 from kfix.core.derive.memory import APART, FORGET_POSITIONS, remember
+from kfix.core.snapshot.group_reading import seconds_behind
 from kfix.core.snapshot.memory import Memory
 from tests.unit.diagnostics.build import NOW
-from tests.unit.diagnostics.group_readings import position, read, reading
+from tests.unit.diagnostics.group_readings import paced, position, read, reading
 
 
 def known_after(seconds: float) -> tuple[float, int]:
@@ -35,3 +38,16 @@ def test_the_first_of_two_readings_is_kept() -> None:
     snapshot = read(reading(partitions=position(committed=5)), reading(partitions=position(committed=9)))
     [kept] = remember(snapshot).positions
     assert (NOW - kept.taken_at, (kept.partitions or {})[next(iter(position()))].committed) == (10, 5)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "seconds"),
+    [
+        # The partition that lags most: 50 records, of which 5 come each second.
+        (((0, 10), (0, 30), (9, 9)), ((10, 20), (30, 80), (9, 9)), 10.0),
+        (((9, 9), (9, 9), (9, 9)), ((19, 19), (19, 19), (19, 19)), 0.0),
+        (((0, 10), (0, 10), (0, 10)), ((5, 10), (5, 10), (5, 10)), None),
+    ],
+)
+def test_the_seconds_of_a_lag_are_by_the_records_that_arrive(before, now, seconds) -> None:
+    assert seconds_behind(*paced(before, now).group_readings) == seconds

@@ -33,6 +33,7 @@ STATE = WatchState(
     memory=40_000_000,
     costs=(ServerCost("broker 1", 14, 70, 1000, 90_000),),
     recorder=RecorderState("/r", 1234, 0.5, 10_000_000, 48.0, "no space left on device"),
+    lags={"g1": (120, 4.04), "g2": (7, None)},
     receivers=(ReceiverState("slack", 3, 1, 0, "HTTP status 500"),),
 )
 
@@ -53,6 +54,8 @@ def test_every_metric_is_parsed_and_has_its_value() -> None:
     assert found["kfix_watch_severity_findings"] == {("critical",): 1, ("warning",): 1, ("info",): 0}
     assert found["kfix_watch_blocked_groups"] == {(): 2}
     assert found["kfix_watch_unread_sources"] == {(): 1}
+    assert found["kfix_watch_group_lag_records"] == {("g1",): 120, ("g2",): 7}
+    assert found["kfix_watch_group_lag_seconds"] == {("g1",): 4.0}
     assert found["kfix_watch_last_complete_snapshot_age_seconds"] == {(): 60}
     assert found["kfix_watch_requests_total"] == {("broker 1",): 70}
     assert found["kfix_watch_received_bytes_total"] == {("broker 1",): 90_000}
