@@ -100,12 +100,12 @@ def frozen(lab: Lab, brokers: tuple[int, ...], servers: tuple[int, ...]) -> Iter
     for broker in brokers:
         lab.stop(broker)
     for server in servers:
-        lab.stop_zookeeper(server)
+        lab.stop(server, "zookeeper")
     try:
         yield
     finally:
         for server in servers:
-            lab.cont_zookeeper(server)
+            lab.cont(server, "zookeeper")
         for broker in brokers:
             lab.cont(broker)
         time.sleep(3)
@@ -118,12 +118,12 @@ def frozen_on_kraft(lab: Lab, brokers: tuple[int, ...], *, active: bool) -> Iter
     for broker in brokers:
         lab.stop(broker)
     if controller is not None:
-        lab.stop_controller(controller)
+        lab.stop(controller, "controller")
     try:
         yield
     finally:
         if controller is not None:
-            lab.cont_controller(controller)
+            lab.cont(controller, "controller")
         for broker in brokers:
             lab.cont(broker)
         time.sleep(5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from kfix.core.errors import LabError
@@ -10,14 +11,14 @@ from kfix.lab.definition.state import no_such
 from kfix.lab.definition.store import Store, lab_names
 from kfix.lab.network import faults
 from kfix.lab.nodes import failures
-from kfix.lab.nodes.brokers import add_broker, kill_brokers, restart_brokers
+from kfix.lab.nodes.brokers import kill_brokers, restart_brokers
 from kfix.lab.nodes.handle import LabHandle
 from kfix.lab.nodes.start import end_lab, start_lab
 from kfix.lab.status import status_of
 from kfix.lab.upgrading import upgrade
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from kfix.lab.definition.state import LinkCut, Zone
     from kfix.lab.incidents.setup.incident import Broken
@@ -43,30 +44,50 @@ class Lab(LabHandle):
     def names() -> tuple[str, ...]:
         return lab_names()
 
-    # --- brokers --------------------------------------------------------------------------------------------------
+    # --- processes ------------------------------------------------------------------------------------------------
 
-    def kill(self, broker_id: int, *, wait: bool = True) -> bool:
-        """Sends SIGKILL. With `wait`, returns when the broker's session has ended, and True; False where nothing ends
-        it, as on KRaft without a majority of the controllers.
+    def kill(self, number: int, role: str = "broker", *, wait: bool = True) -> bool:
+        """Sends SIGKILL. With `wait`, returns when a broker's session has ended, and True; False where nothing ends it,
+        as on KRaft without a majority of the controllers.
         """
-        with self.store.busy("kill"):
-            return kill_brokers(self, [broker_id], wait=wait)
+        with self._on("kill", role, number) as process:
+            if role == "broker":
+                return kill_brokers(self, [number], wait=wait)
+            self.nodes.kill(self.state, [number], process)
+            return False
 
-    def stop(self, broker_id: int) -> None:
-        with self.store.busy("stop"):
-            self.nodes.stop(self.state, broker_id)
+    def stop(self, number: int, role: str = "broker") -> None:
+        with self._on("stop", role, number) as process:
+            self.nodes.stop(self.state, number, process)
 
-    def cont(self, broker_id: int) -> None:
-        with self.store.busy("cont"):
-            self.nodes.cont(self.state, broker_id)
+    def cont(self, number: int, role: str = "broker") -> None:
+        with self._on("cont", role, number) as process:
+            self.nodes.cont(self.state, number, process)
 
     def shutdown(self, broker_id: int) -> None:
         with self.store.busy("shutdown"):
             self.nodes.shutdown(self.state, [broker_id])
 
-    def restart(self, *broker_ids: int) -> None:
-        with self.store.busy("restart"):
-            restart_brokers(self, broker_ids)
+    def restart(self, *numbers: int, role: str = "broker") -> None:
+        """Returns when each of them serves: ZooKeeper with a quorum if a majority is alive, else read-only. A combined
+        controller is restarted with its broker.
+        """
+        with self._on("restart", role, *numbers) as process:
+            if process == "broker":
+                restart_brokers(self, numbers)
+            else:
+                self.authority.restart(numbers)
+
+    @contextmanager
+    def _on(self, verb: str, role: str, *numbers: int) -> Iterator[str]:
+        """Holds the lock of the lab, and yields the role of the process that these run in."""
+        with self.store.busy(verb if role == "broker" else f"{verb} {role}"):
+            if role != "controller":
+                yield role
+            elif self.quorum is None:
+                raise no_such(self.state, role, numbers[0])
+            else:
+                yield min({self.quorum.role_of(each) for each in numbers}, default=role)
 
     def upgrade(self, number: int, kafka: str, role: str = "broker") -> None:
         """Shuts one process down and starts it with another version of Kafka, as a rolling upgrade does.
@@ -76,62 +97,12 @@ class Lab(LabHandle):
         with self.store.busy("upgrade"):
             upgrade(self, role, number, kafka)
 
-    def start_broker(self, new_id: int, rack: str | None = None) -> None:
-        with self.store.busy("start-broker"):
-            add_broker(self, new_id, rack)
-
     def grow(self, partitions: int, replicas: int, width: int, progress: Callable[[str], None] = lambda _: None) -> int:
         """Creates empty topics until every broker lists `partitions` partitions. Returns how many were created."""
         from kfix.lab.growing import grow  # noqa: PLC0415 - brings the client libraries
 
         with self.store.busy("grow"):
             return grow(self, partitions, replicas, width, progress)
-
-    # --- ZooKeeper ------------------------------------------------------------------------------------------------
-
-    def kill_zookeeper(self, number: int) -> None:
-        with self.store.busy("kill zookeeper"):
-            self.nodes.kill(self.state, [number], "zookeeper")
-
-    def stop_zookeeper(self, number: int) -> None:
-        with self.store.busy("stop zookeeper"):
-            self.nodes.stop(self.state, number, "zookeeper")
-
-    def cont_zookeeper(self, number: int) -> None:
-        with self.store.busy("cont zookeeper"):
-            self.nodes.cont(self.state, number, "zookeeper")
-
-    def restart_zookeeper(self, *numbers: int) -> None:
-        """Returns when each of them serves: with a quorum if a majority is alive, else read-only."""
-        with self.store.busy("restart zookeeper"):
-            self.authority.restart(numbers)
-
-    # --- controllers ----------------------------------------------------------------------------------------------
-
-    def kill_controller(self, number: int) -> None:
-        with self.store.busy("kill controller"):
-            self.nodes.kill(self.state, [number], self._role_of(number))
-
-    def stop_controller(self, number: int) -> None:
-        with self.store.busy("stop controller"):
-            self.nodes.stop(self.state, number, self._role_of(number))
-
-    def cont_controller(self, number: int) -> None:
-        with self.store.busy("cont controller"):
-            self.nodes.cont(self.state, number, self._role_of(number))
-
-    def restart_controller(self, *numbers: int) -> None:
-        """Returns when each of them serves; a combined one is restarted with its broker."""
-        with self.store.busy("restart controller"):
-            if {self._role_of(each) for each in numbers} == {"broker"}:
-                restart_brokers(self, numbers)
-            else:
-                self.authority.restart(numbers)
-
-    def _role_of(self, number: int) -> str:
-        if self.quorum is None:
-            raise no_such(self.state, "controller", number)
-        return self.quorum.role_of(number)
 
     # --- network --------------------------------------------------------------------------------------------------
 

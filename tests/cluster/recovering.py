@@ -31,7 +31,7 @@ class Survivor:
 
     def stop(self):
         """The disk of a killed process is in use until its last thread has ended."""
-        self.lab.kill_controller(self.node)
+        self.lab.kill(self.node, "controller")
         self.disk.rename(self.old)
         wait_until(lambda: not is_held(self.old), "the disk is free", 10)
 

@@ -15,6 +15,7 @@ from kfix.core.target import make_target
 from kfix.core.timing import Deadline
 from kfix.heal.live.clusters import open_cluster
 from kfix.lab import Lab, LabSpec
+from kfix.lab.nodes.brokers import add_broker
 from tests.cluster.conftest import lab_of_its_own
 from tests.waiting import wait_until
 
@@ -215,7 +216,7 @@ def test_a_broker_that_was_restarted_or_added_later_is_reached(lab, cluster):
     lab.restart(2)
     assert cluster.reader.log_dirs(2).sizes
     assert 2 in cluster.reader.partition(ORDERS).views
-    lab.start_broker(3, "a")
+    add_broker(lab, 3, "a")
     assert until(lambda: 3 in cluster.reader.registered_brokers())
     assert cluster.reader.log_dirs(3).sizes == {}
     assert 3 in cluster.reader.partition(ORDERS).views

@@ -101,11 +101,11 @@ def test_the_lock_of_a_killed_run_goes_with_its_session(lab):
 def test_a_lock_on_a_zookeeper_that_hangs_is_not_held_until_it_goes_on(lab):
     lock = ZooKeeperLock(parse_connect(lab.zookeeper_connect), "a cluster", timeout=1)
     lock.take(HOLDER)
-    lab.stop_zookeeper(1)
+    lab.stop(1, "zookeeper")
     try:
         assert not lock.held()
     finally:
-        lab.cont_zookeeper(1)
+        lab.cont(1, "zookeeper")
     wait_until(lock.held, "it is held again", 10)
     lock.release()
 
@@ -130,7 +130,7 @@ def test_a_lock_whose_session_expired_is_lost_for_good(lab, two_locks):
     one, two = two_locks
     one.take(HOLDER)
     session = one._client.client_id
-    lab.stop_zookeeper(1)
+    lab.stop(1, "zookeeper")
     try:
         with pytest.raises(UnreachableError, match="cannot take the lock"):
             two.take({"user": "bob"})
@@ -138,7 +138,7 @@ def test_a_lock_whose_session_expired_is_lost_for_good(lab, two_locks):
         # The server hangs until the test continues it: who waits for its answer never gets here.
         assert not one.held()
     finally:
-        lab.cont_zookeeper(1)
+        lab.cont(1, "zookeeper")
     expire(lab, session)
 
     def taken():

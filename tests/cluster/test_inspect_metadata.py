@@ -51,7 +51,7 @@ def test_a_controller_that_was_down_lacks_what_was_decided_meanwhile(lab, kfix):
     with lab.access() as access:
         access.create_topic("early", [[1, 2]], {})
         gone = next(each for each in numbers if each != access.controller())
-        lab.kill_controller(gone)
+        lab.kill(gone, "controller")
         access.create_topic("late", [[1, 2]], {})
         access.create_topic("short", [[2, 3]], {})
         access.delete_topic("short")
@@ -65,7 +65,7 @@ def test_a_controller_that_was_down_lacks_what_was_decided_meanwhile(lab, kfix):
     assert {each["node"] for each in best["voters"]} == set(numbers)
     if lab.state.spec.recipe.kafka == WITH_TOOL:
         as_kafka_prints(lab, best, missing)
-    lab.restart_controller(gone)
+    lab.restart(gone, role="controller")
     wait_until(lambda: seen(kfix, lab)[1][gone]["missing"]["created"] == [], "it has caught up", 60)
 
 

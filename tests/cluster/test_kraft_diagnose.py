@@ -85,7 +85,7 @@ def test_a_zookeeper_that_is_left_over_is_ignored_and_named_in_one_line(kfix, ha
 
 def test_with_a_dead_controller_the_lost_quorum_is_named_and_all_else_is_read(kfix, lab):
     once_healthy(kfix)
-    lab.kill_controller(CONTROLLER)
+    lab.kill(CONTROLLER, "controller")
     said = kfix.diagnose("--debounce", "0", "--timeout", DEADLINE)
     assert waited_once(said)
     assert said.code == 21

@@ -11,6 +11,7 @@ from kfix.core.errors import UsageError
 from kfix.lab import Lab, LabSpec
 from kfix.lab.clients.asking_controllers import unregister
 from kfix.lab.healing.health import trouble
+from kfix.lab.nodes.brokers import add_broker
 from kfix.lab.process.processes import find_tagged
 from tests.cluster.conftest import KFIX, WatchedLab
 from tests.tries import again
@@ -88,11 +89,11 @@ def test_a_killed_broker_is_fenced_and_an_added_one_joins_and_goes(kraft):
     assert kraft.kill(3) is True
     with kraft.access() as access:
         assert access.live_ids() == {1, 2}
-    kraft.start_broker(4)
+    add_broker(kraft, 4)
     with kraft.access() as access:
         assert access.live_ids() == {1, 2, 4}
     with pytest.raises(UsageError, match="already has a node 100"):
-        kraft.start_broker(CONTROLLER)
+        add_broker(kraft, CONTROLLER)
     assert "removed broker 4" in kraft.mend()
     # BROKER_ID_NOT_REGISTERED: its registration is gone already.
     assert unregister(kraft.address(1), 4) == 102

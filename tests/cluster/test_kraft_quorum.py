@@ -36,7 +36,7 @@ def test_active_controllers_that_restart_are_no_alarm(kfix, lab):
     epochs = [active().epoch]
     with diagnosed(kfix) as found:
         for _ in lab.quorum.addresses():
-            lab.restart_controller(active().leader)
+            lab.restart(active().leader, role="controller")
             settled(kfix)
             epochs.append(active().epoch)
     assert found == []
@@ -47,11 +47,11 @@ def test_a_controller_that_is_elected_again_and_again_is_named(kfix, lab):
     healthy(kfix)
     first = lab.quorum.active()
     while (active := lab.quorum.active()).epoch < first.epoch + 7:
-        lab.stop_controller(active.leader)
+        lab.stop(active.leader, "controller")
         wait_until(
             lambda old=active: (now := lab.quorum.active()) is not None and now.epoch > old.epoch, "a successor", 20
         )
-        lab.cont_controller(active.leader)
+        lab.cont(active.leader, "controller")
     kfix.until(lambda said: "KFX812" not in said.findings, "all controllers follow", "--debounce", "0")
     said = kfix.diagnose("--debounce", "1")
     assert said.code == 20, said.out
@@ -79,13 +79,13 @@ class Disk:
     def replace(self):
         """A new disk, which was formatted as a controller of this cluster that is to join it."""
         lab, state = self.lab, self.lab.state
-        lab.kill_controller(self.number)
+        lab.kill(self.number, "controller")
         lab.nodes.wipe_disk(state, self.number, "controller")
         self.path.mkdir()
         joins = ["--no-initial-controllers"] if state.spec.dynamic_quorum else []
         format_ = ["format", "-t", state.cluster_id, *joins, "-c", str(self.properties)]
         subprocess.run([*lab.nodes._java(state, "format", self.number), *format_], check=True, capture_output=True)
-        lab.nodes.start_controller(state, self.controller)
+        lab.nodes.start(state, "controller", self.controller)
 
     def start_with(self, line):
         """Starts it again with one more line in its properties."""
@@ -138,5 +138,5 @@ def test_a_controller_on_a_new_disk_is_another_voter_only_where_voters_may_chang
     disk.start_with("advertised.listeners=CONTROLLER://127.0.0.1:9")
     finding = found("is alive and follows, but nothing listens at 127.0.0.1:9", "its address is named")
     assert finding["object"] == name
-    lab.restart_controller(disk.number)
+    lab.restart(disk.number, role="controller")
     healthy(kfix, "its address is right again")

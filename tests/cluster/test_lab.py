@@ -13,6 +13,7 @@ import pytest
 from kfix.core.errors import LabError, UsageError
 from kfix.lab import Lab, LabSpec, Workload, WorkloadPlan
 from kfix.lab.healing.health import trouble
+from kfix.lab.nodes.brokers import add_broker
 from kfix.lab.nodes.classpath import cache_home
 from kfix.lab.workload.background import read_counts, start_in_background
 from kfix.lab.workload.workload import target
@@ -133,7 +134,7 @@ def test_a_restart_right_after_a_kill_waits_for_the_old_session(whole):
 
 
 def test_an_added_broker_joins_and_mend_removes_it(whole):
-    whole.start_broker(65633, rack="d")
+    add_broker(whole, 65633, "d")
     with whole.access() as access:
         assert set(access.metadata(1001).brokers) == {*IDS, 65633}
     assert "removed broker 65633" in whole.mend()

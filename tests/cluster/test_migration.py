@@ -40,7 +40,7 @@ def test_each_step_of_a_migration_is_named_with_the_brokers_of_each_side(lab, tm
 
     lab.nodes.kill(lab.state, [migrating.CONTROLLER], "controller")
     assert "broker 2 has not registered" in found(kfix)["summary"], "ZooKeeper and the settings prove that"
-    lab.nodes.start_controller(lab.state, *lab.state.controllers)
+    lab.nodes.start(lab.state, "controller", *lab.state.controllers)
 
     with lab.access() as access:
         migrating.prepare_brokers(lab, [2])

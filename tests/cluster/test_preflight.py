@@ -93,7 +93,7 @@ def test_controllers_are_stopped_one_at_a_time(lab, kfix):
         return
     first, second, third = sorted(lab.quorum.addresses())
     assert kfix.on("preflight", "restart", f"controller={first}").code == SAFE
-    lab.kill_controller(second)
+    lab.kill(second, "controller")
     said = kfix.until(
         lambda said: said.code == UNSAFE,
         "another controller may not be stopped",
@@ -101,7 +101,7 @@ def test_controllers_are_stopped_one_at_a_time(lab, kfix):
         within=60,
     )
     assert {each["kind"] for each in said.json["obstacles"]} == {"quorum"}
-    lab.restart_controller(second)
+    lab.restart(second, role="controller")
     assert kfix.on("preflight", "restart", f"controller={third}", "--wait", "60s", timeout=90).code == SAFE
 
 

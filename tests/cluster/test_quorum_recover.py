@@ -56,7 +56,7 @@ def elects_no_second_quorum(cluster, survivor):
     lab, state = cluster.lab, cluster.lab.state
     lab.nodes.kill(state, [survivor.node], "controller")
     for node in survivor.lost:
-        lab.nodes.start_controller(state, state.controller(node))
+        lab.nodes.start(state, "controller", state.controller(node))
     rival = wait_until(lambda: next(filter(None, (led_by(lab, n) for n in survivor.lost)), None), "a rival leads", 60)
     assert rival.epoch < FENCE
     before = lab.quorum.applied()

@@ -7,6 +7,7 @@ import pytest
 
 from kfix.core.errors import UsageError
 from kfix.lab import Lab, LabSpec
+from kfix.lab.nodes.brokers import add_broker
 from tests.cluster.conftest import lab_of_its_own
 from tests.cluster.securing import holders, one_line
 
@@ -125,7 +126,7 @@ def test_the_lab_shows_the_listener_and_never_the_password(kfix, lab):
 def test_a_broker_keeps_its_listener_over_a_restart_and_a_new_one_gets_its_own(kfix, lab, tmp_path):
     lab.restart(7)
     assert diagnose(kfix, lab, config(tmp_path, "SCRAM-SHA-256")).code == 0
-    lab.start_broker(8)
+    add_broker(lab, 8)
     first, second = lab.sasl_bootstrap_servers.split(",")
     assert first != second
     file = config(tmp_path, "SCRAM-SHA-512")

@@ -15,11 +15,11 @@ from tests.cluster.watched import inbox, metrics, posting_to, watching
 def frozen(lab):
     for broker in lab.broker_ids:
         lab.stop(broker)
-    lab.stop_zookeeper(1)
+    lab.stop(1, "zookeeper")
     try:
         yield
     finally:
-        lab.cont_zookeeper(1)
+        lab.cont(1, "zookeeper")
         for broker in lab.broker_ids:
             lab.cont(broker)
 

@@ -109,7 +109,7 @@ def test_the_faults_of_the_lab_name_zookeepers_and_refuse_strangers(kfix, lab):
 @pytest.mark.parametrize("role", ["follower", "leader"])
 def test_with_one_zookeeper_dead_another_is_read(kfix, lab, role):
     dead, *others = sorted(NUMBERS, key=lambda number: modes(lab)[number] != role)
-    lab.kill_zookeeper(dead)
+    lab.kill(dead, "zookeeper")
     wait_modes(lab, others, {"leader", "follower"})
     by_brokers = kfix.diagnose()
     by_hand = kfix.diagnose("--zookeeper", connect(lab, dead, *others))
@@ -122,7 +122,7 @@ def test_with_one_zookeeper_dead_another_is_read(kfix, lab, role):
 
 def test_a_hung_zookeeper_in_the_first_place_does_not_keep_another_from_being_read(kfix, lab):
     hung, *others = sorted(NUMBERS, key=lambda number: modes(lab)[number] == "leader")
-    lab.stop_zookeeper(hung)
+    lab.stop(hung, "zookeeper")
     hung_first = connect(lab, hung, *others)
     by_brokers = kfix.diagnose("--zookeeper", hung_first, "--timeout", DEADLINE)
     # Without a bootstrap server the brokers are asked after ZooKeeper, and need their part of the time.
@@ -137,8 +137,8 @@ def test_a_hung_zookeeper_in_the_first_place_does_not_keep_another_from_being_re
 
 def test_without_a_quorum_nothing_is_called_healthy_and_nothing_is_changed(kfix, lab):
     before = everything(lab)
-    lab.kill_zookeeper(1)
-    lab.kill_zookeeper(3)
+    lab.kill(1, "zookeeper")
+    lab.kill(3, "zookeeper")
     # In the moment of the loss, too, a machine gets a whole document.
     for said in (kfix.diagnose("--timeout", 2), kfix.run("diagnose", "--json", "--zookeeper", lab.zookeeper_connect)):
         assert (said.json["exit_code"], said.code in {21, 22}) == (said.code, True), said.out
@@ -170,7 +170,7 @@ def test_without_a_quorum_nothing_is_called_healthy_and_nothing_is_changed(kfix,
 
 def test_without_any_zookeeper_the_line_names_zookeeper_in_time(kfix, lab):
     for number in NUMBERS:
-        lab.kill_zookeeper(number)
+        lab.kill(number, "zookeeper")
     said = kfix.diagnose("--timeout", DEADLINE)
     assert said.code == 22
     assert any("zookeeper" in text for text in said.json["could_not_read"])
@@ -178,7 +178,7 @@ def test_without_any_zookeeper_the_line_names_zookeeper_in_time(kfix, lab):
     alone = kfix.run("diagnose", "--zookeeper", lab.zookeeper_connect, "--timeout", DEADLINE)
     assert (alone.code, "zookeeper" in one_line(alone)) == (22, True)
     # One of three comes back: it serves readers only, and is waited for no longer than that takes.
-    lab.restart_zookeeper(2)
+    lab.restart(2, role="zookeeper")
     assert modes(lab)[2] == "read-only"
 
 
@@ -187,7 +187,7 @@ def test_a_diagnosis_without_zookeeper_takes_no_thread_from_a_broker(kfix, lab):
     with lab.access() as access:
         access.create_topic("calm", [[1]], {})
     for number in NUMBERS:
-        lab.stop_zookeeper(number)
+        lab.stop(number, "zookeeper")
     for _ in range(4):
         said = kfix.diagnose("--timeout", "2")
         assert said.code != 0
@@ -306,8 +306,8 @@ def test_an_ensemble_that_is_left_over_from_a_migration_counts_for_nothing(kfix,
 
 def test_a_hung_zookeeper_behind_a_read_only_one_hides_nothing(kfix, lab):
     """The two ways to lose a quorum at once, the hung one last: the time left for it is not all there is."""
-    lab.stop_zookeeper(3)
-    lab.kill_zookeeper(1)
+    lab.stop(3, "zookeeper")
+    lab.kill(1, "zookeeper")
     wait_modes(lab, [2], {"read-only"})
     said = kfix.diagnose("--zookeeper", connect(lab, 2, 1, 3), "--timeout", DEADLINE)
     assert (said.code, "KFX806" in said.findings) == (21, True)
@@ -315,8 +315,8 @@ def test_a_hung_zookeeper_behind_a_read_only_one_hides_nothing(kfix, lab):
     assert said.waited < 2 * DEADLINE
     # ZooKeeper 3.5.9 may keep what it forgot alone when its quorum returns, and the broker does not notice.
     wait_forgotten(lab, 2)
-    lab.cont_zookeeper(3)
-    lab.restart_zookeeper(1)
+    lab.cont(3, "zookeeper")
+    lab.restart(1, role="zookeeper")
     lab.mend()
     # The server that hung answers reads from what it knew until it has caught up.
     with lab.access() as access:

@@ -184,13 +184,13 @@ def start_brokers(scene: Scene) -> None:
 
 
 def start_controllers(scene: Scene) -> None:
-    scene.lab.restart_controller(*dead_controllers(scene.lab))
+    scene.lab.restart(*dead_controllers(scene.lab), role="controller")
 
 
 def continue_controller(scene: Scene) -> None:
     for process in scene.lab.status().processes:
         if process.role == "controller" and process.condition == "stopped":
-            scene.lab.cont_controller(process.id)
+            scene.lab.cont(process.id, "controller")
 
 
 def heal_network(scene: Scene) -> None:

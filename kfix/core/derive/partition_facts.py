@@ -35,16 +35,6 @@ _TOPIC_ZNODE: Final = re.compile(r"/brokers/topics/([^/]+)")
 _EVERY: Final = "/"
 
 
-#: Facts that are newer than the first stores of audits, with the older fact that has their value in a file without
-#: them, or that value.
-NEWER: Final[Mapping[str, str | int | bool]] = {
-    "n_online_isr": "n_live_isr",
-    "n_failed_replicas": 0,
-    "zk_lacks": False,
-    "replicas_agree": True,
-}
-
-
 _Replicas = Annotated[int, Unit("replicas")]
 _BrokerId = Annotated[int, Unit("broker id")]
 

@@ -56,7 +56,7 @@ class StoredPartitions:
 
     @cached_property
     def _left(self) -> Mapping[int, Left]:
-        return {int(b): _left_at(at) for b, at in self._document["left"].items()}
+        return {int(b): Left(*at) for b, at in self._document["left"].items()}
 
     @cached_property
     def _sieve(self) -> Sieve:
@@ -83,11 +83,6 @@ class StoredPartitions:
         if wanted:
             self._fetched.update(zip(wanted, self.raw.fetch(wanted), strict=True))
         return tuple(self._fetched[n] for n in rows)
-
-
-def _left_at(stored: Any) -> Left:
-    """Returns when a broker left; an older store has only when the oldest record without it was written."""
-    return Left(*stored) if isinstance(stored, list) else Left(unsynced=int(stored))
 
 
 def _by_broker(counts: Mapping[str, int]) -> Mapping[int, int]:

@@ -14,7 +14,7 @@ from kfix.core.errors import UsageError
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.fleet.store.footers import parquet_file
 from kfix.fleet.store.places import StoreLocation, readable_errors
-from kfix.fleet.store.schema import PARTITIONS, completed, missing, present
+from kfix.fleet.store.schema import PARTITIONS, check_present, missing
 
 _TOPIC = "topic"
 
@@ -59,15 +59,15 @@ class Columns:
         wanted = [n for n in dict.fromkeys(names) if n not in self._known]
         if not wanted:
             return
-        has = present(self._schema, wanted, str(self._place))
+        check_present(self._schema, wanted, str(self._place))
         with readable_errors(self._place):
             table = (
-                self._file.read(columns=has, use_threads=False)
+                self._file.read(columns=wanted, use_threads=False)
                 if self._groups is None
-                else self._file.read_row_groups(self._groups, columns=has, use_threads=False)
+                else self._file.read_row_groups(self._groups, columns=wanted, use_threads=False)
             )
-        for name, column in zip(wanted, completed(table, wanted), strict=True):
-            values = _whole(column, name, str(self._place))
+        for name in wanted:
+            values = _whole(table.column(name), name, str(self._place))
             with readable_errors(self._place):
                 # A changed byte may leave text that is not UTF-8, which only its use would find.
                 values.validate(full=True)

@@ -1,18 +1,17 @@
 """The columns of a stored partition: its facts, and the raw state that the text of a finding needs.
 
-Columns are added, never renamed, and never change their type. A reader asks for columns by name, ignores unknown ones,
-and takes the value of a column that an older file lacks from `ABSENT` or `INSTEAD`; any other missing one is an error
-that names file and column. All integers have 64 bits: this costs nothing on disk and allows copying them in bulk.
+A reader asks for columns by name and ignores unknown ones; a missing one is an error that names file and column. All
+integers have 64 bits: this costs nothing on disk and allows copying them in bulk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final
 
 import pyarrow as pa
 
-from kfix.core.derive.partition_facts import NEWER, PartitionFacts
+from kfix.core.derive.partition_facts import PartitionFacts
 from kfix.core.errors import UsageError
 from kfix.fleet.store.spec import INTS, Column, columns_of
 
@@ -65,10 +64,6 @@ PARTITION_COLUMNS: Final = (
 PARTITIONS: Final = pa.schema([column.field.remove_metadata() for column in PARTITION_COLUMNS])
 #: The columns that hold the raw state of a partition.
 RAW_NAMES: Final = tuple(column.name for column in (*_STATE, *_SEEN))
-#: Columns that are newer than the first release of the format, with the value that a file without them implies.
-ABSENT: Final[Mapping[str, bool | int | str | None]] = {n: v for n, v in NEWER.items() if not isinstance(v, str)}
-#: Columns that are newer as well, with the older one that has their values in a file without them.
-INSTEAD: Final[Mapping[str, str]] = {n: v for n, v in NEWER.items() if isinstance(v, str)}
 
 
 def missing(name: str, place: str) -> UsageError:
@@ -78,36 +73,15 @@ def missing(name: str, place: str) -> UsageError:
     )
 
 
-def present(found: Any, wanted: Iterable[str], place: str) -> list[str]:
-    """Returns the columns of `wanted` that the file has, and those that it has instead.
-
-    Raises UsageError if a required column is missing or a column has another type.
-    """
-    has = []
-    for each in wanted:
-        name = INSTEAD[each] if each in INSTEAD and found.get_field_index(each) < 0 else each
+def check_present(found: Any, wanted: Iterable[str], place: str) -> None:
+    """Raises UsageError if a column of `wanted` is missing or has another type."""
+    for name in wanted:
         at = found.get_field_index(name)
         if at < 0:
-            if name not in ABSENT:
-                raise missing(name, place)
-            continue
+            raise missing(name, place)
         kind = found.field(at).type
         if kind != PARTITIONS.field(name).type and not _same_list(kind, PARTITIONS.field(name).type):
             raise UsageError(f"{place}: column {name!r} is {kind}, expected {PARTITIONS.field(name).type}")
-        has.append(name)
-    return list(dict.fromkeys(has))
-
-
-def completed(table: Any, wanted: Iterable[str]) -> list[Any]:
-    """Returns the columns of `wanted`, in that order; missing ones are filled from `INSTEAD` and `ABSENT`."""
-    return [_completed(table, name) for name in wanted]
-
-
-def _completed(table: Any, name: str) -> Any:
-    found = next((each for each in (name, INSTEAD.get(name, "")) if table.schema.get_field_index(each) >= 0), None)
-    if found is not None:
-        return table.column(found)
-    return pa.chunked_array([pa.repeat(pa.scalar(ABSENT[name], PARTITIONS.field(name).type), table.num_rows)])
 
 
 def _same_list(one: Any, other: Any) -> bool:

@@ -254,35 +254,29 @@ def down(
 def kill(process: Process, name: Name = None) -> None:
     """Send SIGKILL to a broker (and wait until its session has ended), a ZooKeeper server or a controller."""
     lab, (role, number) = open_lab(name), process_named(" ".join(process))
-    if role == "broker":
-        buried = lab.kill(number)
-        say(f"broker {number} is dead; {lab.authority.buried if buried else 'no controller is left to fence it'}")
-        return
-    (lab.kill_zookeeper if role == "zookeeper" else lab.kill_controller)(number)
-    say(f"{role} {number} is dead")
+    buried = lab.kill(number, role)
+    end = f"; {lab.authority.buried if buried else 'no controller is left to fence it'}" if role == "broker" else ""
+    say(f"{role} {number} is dead{end}")
 
 
 def stop(process: Process, name: Name = None) -> None:
     """Stop a process (SIGSTOP): it keeps its connections and does not answer."""
     lab, (role, number) = open_lab(name), process_named(" ".join(process))
-    verbs = {"zookeeper": lab.stop_zookeeper, "controller": lab.stop_controller, "broker": lab.stop}
-    verbs[role](number)
+    lab.stop(number, role)
     say(f"{role} {number} is stopped")
 
 
 def cont(process: Process, name: Name = None) -> None:
     """Continue a stopped process (SIGCONT)."""
     lab, (role, number) = open_lab(name), process_named(" ".join(process))
-    verbs = {"zookeeper": lab.cont_zookeeper, "controller": lab.cont_controller, "broker": lab.cont}
-    verbs[role](number)
+    lab.cont(number, role)
     say(f"{role} {number} continues")
 
 
 def restart(process: Process, name: Name = None) -> None:
     """Start a dead process, or restart a live one cleanly; wait until it answers."""
     lab, (role, number) = open_lab(name), process_named(" ".join(process))
-    verbs = {"zookeeper": lab.restart_zookeeper, "controller": lab.restart_controller, "broker": lab.restart}
-    verbs[role](number)
+    lab.restart(number, role=role)
     say(f"{role} {number} is up")
 
 

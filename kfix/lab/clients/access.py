@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from confluent_kafka import ElectionType, KafkaException
 from confluent_kafka import TopicPartition as ClientPartition
-from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
@@ -27,26 +26,13 @@ from kfix.core.snapshot.quorum import ELR_FEATURE
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.clients.asking import ask
 from kfix.lab.clients.asking_controllers import set_feature
-from kfix.lab.clients.confluent import (
-    QUIET,
-    begin_transaction,
-    hang_transaction,
-    join_and_leave,
-    produce,
-    produce_at,
-    produce_error,
-    readable,
-    take_over,
-    transact,
-    write_internal,
-    write_internal_rows,
-)
+from kfix.lab.clients.confluent import RecordClient
 from kfix.lab.clients.membership import consumer_groups_at, reset_members
 from kfix.lab.definition.state import LabBaseline
 from kfix.lab.waiting import wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
     from collections.abc import Set as AbstractSet
     from types import TracebackType
 
@@ -120,12 +106,9 @@ class Znodes(ABC):
     def cluster_id(self) -> str: ...
 
 
-class LabClient(ABC):
+class LabClient(RecordClient):
     #: None on KRaft.
     znodes: Znodes | None = None
-
-    def __init__(self, addresses: Callable[[], Mapping[int, str]]) -> None:
-        self.addresses = addresses  # read again each time: brokers may be added and removed while a connection is open
 
     def __enter__(self) -> Self:
         return self
@@ -136,10 +119,6 @@ class LabClient(ABC):
         return None
 
     # --- the record of the cluster --------------------------------------------------------------------------------
-
-    @abstractmethod
-    def live_ids(self) -> frozenset[int]:
-        """Returns the brokers that are registered and, on KRaft, not fenced."""
 
     def are_gone(self, brokers: AbstractSet[int]) -> bool:
         """Returns whether none of these brokers is registered any more."""
@@ -244,37 +223,6 @@ class LabClient(ABC):
                 return False
         return True
 
-    def produce(self, topic: str, records: Mapping[int, list[tuple[str, bytes]]], acks: str = "all") -> None:
-        produce(self._bootstrap(), topic, records, acks)
-
-    def produce_at(self, broker: int, where: TopicPartition, count: int, acks: str) -> int:
-        """Writes to the leader that this broker names, as a client that reaches no other one; returns how many records
-        were acknowledged.
-        """
-        return produce_at(self.addresses()[broker], where, count, acks)
-
-    def produce_error(self, topic: str, partition: int, acks: str) -> str:
-        return produce_error(self._bootstrap(), topic, partition, acks)
-
-    def readable(self, topic: str, partition: int) -> bool:
-        return readable(self._bootstrap(), topic, partition)
-
-    def transact(self, transactional_id: str, topic: str) -> None:
-        transact(self._bootstrap(), transactional_id, topic)
-
-    def hang_transaction(self, transactional_id: str, where: TopicPartition, group: str = "", offset: int = 0) -> None:
-        hang_transaction(self._bootstrap(), transactional_id, where, group, offset)
-
-    def begin_transaction(self, transactional_id: str, where: TopicPartition) -> Callable[[], None]:
-        """Sends a record within a transaction. Returns what commits it."""
-        return begin_transaction(self._bootstrap(), transactional_id, where)
-
-    def take_over(self, transactional_id: str) -> None:
-        take_over(self._bootstrap(), transactional_id)
-
-    def join_and_leave(self, group: str, topic: str) -> None:
-        join_and_leave(self._bootstrap(), group, topic)
-
     def reset_members(self) -> None:
         """Removes the session timeout that was set for groups of the consumer protocol."""
         for address in self.addresses().values():
@@ -291,7 +239,7 @@ class LabClient(ABC):
         """Writes a group of the consumer protocol (KIP-848), which brokers of 2.7 cannot read (docs/facts)."""
         key = encoder("type:i16 group:str").write((3, group))
         value = encoder("version:i16 epoch:i32", flexible=True).write((0, 7))
-        write_internal(self._bootstrap(), TopicPartition(OFFSETS_TOPIC, partition), key, value)
+        self.write_internal(TopicPartition(OFFSETS_TOPIC, partition), [(key, value, 0)])
 
     def write_commits(
         self, where: TopicPartition, group: str, offsets: Mapping[TopicPartition, int], count: int, hours: int
@@ -305,7 +253,7 @@ class LabClient(ABC):
             key = encoder(OFFSET_KEY).write((1, group, topic, partition))
             value = encoder(f"version:i16 {OFFSET_VALUE}", 3).write((3, offset, -1, "", at))
             rows.append((key, value, at))
-        write_internal_rows(self._bootstrap(), where, rows)
+        self.write_internal(where, rows)
 
     def partition_size(self, broker: int, where: TopicPartition) -> int:
         """Returns the bytes of a replica on its disk."""
@@ -319,10 +267,3 @@ class LabClient(ABC):
         admin = self.admin()
         with contextlib.suppress(KafkaException):  # the caller checks the outcome
             admin.elect_leaders(kind, wanted).result()
-
-    def admin(self) -> AdminClient:
-        return AdminClient({**QUIET, "bootstrap.servers": self._bootstrap()})
-
-    def _bootstrap(self) -> str:
-        live = self.live_ids()
-        return ",".join(address for broker, address in self.addresses().items() if broker in live)

@@ -92,10 +92,10 @@ def _start_dead(lab: LabHandle, wanted: tuple[int, ...]) -> None:
             dead.append(broker)
     lab.authority.prepare(dead)
     for broker in dead:
-        lab.nodes.start_broker(state, broker)
+        lab.nodes.start(state, "broker", broker)
 
 
-def add_broker(lab: LabHandle, new_id: int, rack: str | None, ports: Sequence[int] = ()) -> None:
+def add_broker(lab: LabHandle, new_id: int, rack: str | None = None, ports: Sequence[int] = ()) -> None:
     """Starts a new broker with an empty disk. `ports` are those of a broker it replaces, one per listener."""
     if lab.state.broker(new_id) is not None or lab.state.controller(new_id) is not None:
         raise UsageError(f"lab {lab.name!r} already has a node {new_id}", hint="choose another id, or restart that one")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from typing import TYPE_CHECKING
 
-from kfix.core.errors import LabError, UnreachableError
+from kfix.core.errors import UnreachableError
 from kfix.lab.definition.state import no_such
-from kfix.lab.nodes.authority import START_SECONDS, Authority
-from kfix.lab.waiting import POLL_SECONDS
+from kfix.lab.nodes.authority import Authority
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     from kfix.core.kafka.security import Security
     from kfix.lab.clients.access import LabClient
     from kfix.lab.clients.asking_controllers import QuorumState
-    from kfix.lab.definition.state import BrokerDef, LabState
+    from kfix.lab.definition.state import LabState, Node
 
 
 class ControllerQuorum(Authority):
@@ -26,51 +24,20 @@ class ControllerQuorum(Authority):
     buries = "the active controller fences them"
     buried = "the active controller has fenced it"
 
-    def start_lab(self) -> None:
-        state = self.state
-        self.nodes.format_disks(state, self.role, state.own_controllers)
-        for node in state.own_controllers:
-            self.nodes.start_controller(state, node)
-        # Brokers wait for the controllers by themselves.
-        self.prepare(state.brokers)
-        for broker in state.brokers:
-            self.nodes.start_broker(state, broker)
+    def prepare(self, nodes: Iterable[Node], role: str = "broker") -> None:
+        self.nodes.format_disks(self.state, role, nodes)
 
-    def prepare(self, brokers: Iterable[BrokerDef]) -> None:
-        self.nodes.format_disks(self.state, "broker", brokers)
-
-    def start(self, numbers: Iterable[int]) -> None:
-        wanted = tuple(numbers)
-        if not wanted:
-            return
-        state = self.state
-        known = {each.id: each for each in state.own_controllers}
-        for number in wanted:
-            if number not in known:
-                raise no_such(state, self.role, number)
-        for number in wanted:
-            self.nodes.start_controller(state, known[number])
-        self.wait(wanted)
-
-    def wait(self, numbers: Iterable[int] | None = None, seconds: float = START_SECONDS) -> None:
-        """Returns when a controller is active, and those of `numbers` fetch from it or are active.
-
-        Without an alive majority no controller can be active: then it returns when each of them answers.
+    def serves(self, numbers: frozenset[int] | None) -> bool:
+        """A controller is active, and all of these fetch from it or are active; without an alive majority no controller
+        can be active, and it is enough that each answers.
         """
-        state = self.state
-        wanted = frozenset(each.id for each in state.controllers) if numbers is None else frozenset(numbers)
-        deadline = time.monotonic() + seconds
-        while not self._serve(wanted):
-            self.nodes.raise_if_dead(state, self.role, [each.id for each in state.own_controllers if each.id in wanted])
-            if numbers is None:
-                started = [each.id for each in state.processes if each.role == "broker"]
-                self.nodes.raise_if_dead(self.state, "broker", started)
-            if time.monotonic() > deadline:
-                raise LabError(
-                    f"no controller of {sorted(wanted)} serves after {seconds:.0f} s",
-                    hint="is the machine overloaded? see the lab's logs",
-                )
-            time.sleep(POLL_SECONDS)
+        wanted = frozenset(self.addresses()) if numbers is None else numbers
+        if not self._majority(self.state):
+            return self._answer(wanted)
+        active = self.active()
+        if active is None or not all(active.log_ends.get(number, -1) >= 0 for number in wanted):
+            return False
+        return self._answer(wanted)
 
     def revive(self) -> Iterator[str]:
         nodes, state = self.nodes, self.state
@@ -135,14 +102,6 @@ class ControllerQuorum(Authority):
 
     def _majority(self, state: LabState) -> bool:
         return 2 * len(self._alive(state)) > len(state.controllers)
-
-    def _serve(self, wanted: frozenset[int]) -> bool:
-        if not self._majority(self.state):
-            return self._answer(wanted)
-        active = self.active()
-        if active is None or not all(active.log_ends.get(number, -1) >= 0 for number in wanted):
-            return False
-        return self._answer(wanted)
 
     def _answer(self, wanted: frozenset[int]) -> bool:
         security = self._security()

@@ -29,7 +29,7 @@ def add_controller(lab: LabHandle, znodes: Znodes) -> None:
         node = ControllerDef(CONTROLLER, port, new_uuid())
         lab.store.update(lambda state: replace(state, controllers=(node,), cluster_id=znodes.cluster_id()))
     lab.nodes.format_disks(lab.state, "controller", [node])
-    lab.nodes.start_controller(lab.state, node)
+    lab.nodes.start(lab.state, "controller", node)
     wait_for("the KRaft controller has written /migration", lambda: _answers(lab) and znodes.migration(), _SECONDS)
 
 
@@ -62,7 +62,7 @@ def move_to_kraft(lab: LabHandle, access: LabClient, brokers: Iterable[int]) -> 
         _note(lab, [broker], ON_KRAFT)
         definition = lab.state.broker(broker)
         assert definition is not None
-        lab.nodes.start_broker(lab.state, definition)
+        lab.nodes.start(lab.state, "broker", definition)
         alive = set(lab.nodes.brokers_in(lab.state, "alive"))
 
         def known(broker: int = broker, alive: set[int] = alive) -> bool:

@@ -28,7 +28,7 @@ from kfix.lab.process.processes import ProcessRecord
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kfix.lab.definition.state import BrokerDef, ControllerDef, LabState, Node, ZooKeeperDef
+    from kfix.lab.definition.state import BrokerDef, LabState, Node
     from kfix.lab.definition.store import Store
 
 #: The role of a broker's process that runs as a broker of another cluster.
@@ -56,25 +56,24 @@ class Nodes:
 
     # --- starting -------------------------------------------------------------------------------------------------
 
-    def start_zookeeper(self, state: LabState, node: ZooKeeperDef) -> None:
-        data = self._disk(state, "zookeeper", node.id)
-        private(data)
-        (data / "myid").write_text(str(node.id), encoding="ascii")
-        # Without a quorum a member of an ensemble serves clients that only read. Not with zones, where a member is cut
-        # on purpose: on 3.5.9 it then forgets sessions for good, and a lab with zones is to heal by itself.
-        flags = ("-Dreadonlymode.enabled=true",) if len(state.zookeepers) > 1 and state.network is None else ()
-        self._start_jvm(state, "zookeeper", node, (*flags, *jaas_flags(state)))
-
-    def start_broker(self, state: LabState, broker: BrokerDef) -> None:
-        private(self.disk_of(state, broker.id))
-        self._start_jvm(state, "broker", broker, jaas_flags(state))
-
-    def start_controller(self, state: LabState, node: ControllerDef) -> None:
-        self._start_jvm(state, "controller", node)
+    def start(self, state: LabState, role: str, node: Node) -> None:
+        flags: tuple[str, ...] = ()
+        disk = self.disk_of(state, node.id, role)
+        if role != "controller":  # its disk has been formatted, or is lost
+            private(disk)
+            flags = jaas_flags(state)
+        if role == "zookeeper":
+            (disk / "myid").write_text(str(node.id), encoding="ascii")
+            # Without a quorum a member of an ensemble serves clients that only read. Not with zones, where a member is
+            # cut on purpose: on 3.5.9 it then forgets sessions for good, and a lab with zones is to heal by itself.
+            if len(state.zookeepers) > 1 and state.network is None:
+                flags = ("-Dreadonlymode.enabled=true", *flags)
+        file = self._properties(state, role, node, disk)
+        self.spawn(role, node.id, [*self._java(state, role, node.id, flags), str(file)], state.host_of(node))
 
     def start_stray(self, state: LabState, broker: BrokerDef) -> None:
         """Starts a broker as `state` describes it, which is not how lab.json does, with an empty disk of its own."""
-        disk = self._disk(state, STRAY, broker.id)
+        disk = self.disk_of(state, broker.id, STRAY)
         self.wipe_disk(state, broker.id, STRAY)
         private(disk)
         if state.spec.recipe.mode == KRAFT:
@@ -82,12 +81,12 @@ class Nodes:
         file = self._properties(state, STRAY, broker, disk)
         self.spawn(STRAY, broker.id, [*self._java(state, "broker", broker.id), str(file)], state.host_of(broker))
 
-    def format_disks(self, state: LabState, role: str, wanted: Iterable[BrokerDef | ControllerDef]) -> None:
+    def format_disks(self, state: LabState, role: str, wanted: Iterable[Node]) -> None:
         """Formats the disks that are not formatted yet, side by side, and returns when all are. Raises LabError."""
         new = [each for each in wanted if not self._is_formatted(state, role, each)]
         records = []
         for node in new:
-            disk = self._disk(state, role, node.id)
+            disk = self.disk_of(state, node.id, role)
             private(disk)
             file = self._properties(state, role, node, disk)
             arguments = format_arguments(state.spec, node.id, quorum_of(state), state.cluster_id)
@@ -102,14 +101,14 @@ class Nodes:
                     hint=f"its log: {record.log}",
                 )
 
-    def _is_formatted(self, state: LabState, role: str, node: BrokerDef | ControllerDef) -> bool:
-        return all((disk / _FORMATTED).exists() for disk in disks_of(node, self._disk(state, role, node.id)))
+    def _is_formatted(self, state: LabState, role: str, node: Node) -> bool:
+        return all((disk / _FORMATTED).exists() for disk in disks_of(node, self.disk_of(state, node.id, role)))
 
     def disk_of(self, state: LabState, number: int, role: str = "broker") -> Path:
-        return self._disk(state, role, number)
+        return Path(state.data, f"{role}-{number}")
 
     def wipe_disk(self, state: LabState, number: int, role: str = "broker") -> None:
-        shutil.rmtree(self._disk(state, role, number), ignore_errors=True)
+        shutil.rmtree(self.disk_of(state, number, role), ignore_errors=True)
 
     def sasl_addresses(self, state: LabState) -> tuple[str, ...]:
         return tuple(
@@ -118,17 +117,10 @@ class Nodes:
             if each.sasl_port is not None and not each.retired
         )
 
-    def _disk(self, state: LabState, role: str, number: int) -> Path:
-        return Path(state.data, f"{role}-{number}")
-
     def _properties(self, state: LabState, role: str, node: Node, disk: Path) -> Path:
         file = Path(state.data, f"{role}-{node.id}.properties")
         write_private(file, render(settings_of(state, node, disk)).encode())
         return file
-
-    def _start_jvm(self, state: LabState, role: str, node: Node, flags: Sequence[str] = ()) -> None:
-        file = self._properties(state, role, node, self._disk(state, role, node.id))
-        self.spawn(role, node.id, [*self._java(state, role, node.id, flags), str(file)], state.host_of(node))
 
     def _java(self, state: LabState, role: str, number: int, flags: Sequence[str] = ()) -> list[str]:
         """Returns the command up to the main class of that role."""
@@ -174,9 +166,6 @@ class Nodes:
     def brokers_in(self, state: LabState, condition: str) -> tuple[int, ...]:
         """Returns the brokers that are `alive`, `stopped` or `dead`, without those that another id has replaced."""
         return self.those_in(state, "broker", condition)
-
-    def zookeepers_in(self, state: LabState, condition: str) -> tuple[int, ...]:
-        return self.those_in(state, "zookeeper", condition)
 
     def those_in(self, state: LabState, role: str, condition: str) -> tuple[int, ...]:
         return tuple(each.id for each in state.members(role) if self.condition(state, role, each.id) == condition)

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import re
 import socket
-import time
 from typing import TYPE_CHECKING
 
-from kfix.core.errors import LabError
 from kfix.lab.definition.keeper_security import super_digest
-from kfix.lab.definition.state import no_such
-from kfix.lab.nodes.authority import START_SECONDS, Authority
+from kfix.lab.nodes.authority import Authority
 from kfix.lab.nodes.configs import plain_zookeeper_connect
-from kfix.lab.waiting import POLL_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from kfix.lab.clients.access import LabClient
-    from kfix.lab.definition.state import BrokerDef
+    from kfix.lab.definition.state import Node
 
 READ_ONLY = "read-only"
 
@@ -29,55 +25,23 @@ class ZooKeeperEnsemble(Authority):
     buries = "ZooKeeper ends the session"
     buried = "ZooKeeper has ended the session"
 
-    def start_lab(self) -> None:
+    def prepare(self, nodes: Iterable[Node], role: str = "broker") -> None:
+        """With ZooKeeper, a process needs no more than an empty folder."""
+
+    def serves(self, numbers: frozenset[int] | None) -> bool:
+        """Read-only is enough if no majority is alive."""
         state = self.state
-        for node in state.zookeepers:
-            self.nodes.start_zookeeper(state, node)
-        # Brokers wait for ZooKeeper by themselves, so all JVMs start in parallel.
-        for broker in state.brokers:
-            self.nodes.start_broker(state, broker)
-
-    def prepare(self, brokers: Iterable[BrokerDef]) -> None:
-        """A broker with ZooKeeper needs no more than an empty folder."""
-
-    def start(self, numbers: Iterable[int]) -> None:
-        wanted = tuple(numbers)
-        if not wanted:
-            return
-        state = self.state
-        known = {each.id: each for each in state.zookeepers}
-        for number in wanted:
-            if number not in known:
-                raise no_such(state, self.role, number)
-        for number in wanted:
-            self.nodes.start_zookeeper(state, known[number])
-        self.wait(wanted)
-
-    def wait(self, numbers: Iterable[int] | None = None, seconds: float = START_SECONDS) -> None:
-        """Returns when all servers, or those of `numbers`, serve: read-only if no majority is alive."""
-        nodes, state = self.nodes, self.state
-        chosen = None if numbers is None else frozenset(numbers)
-        awaited = [node for node in state.zookeepers if chosen is None or node.id in chosen]
-        majority = 2 * len(nodes.zookeepers_in(state, "alive")) > len(state.zookeepers)
-        deadline = time.monotonic() + seconds
+        majority = 2 * len(self.nodes.those_in(state, self.role, "alive")) > len(state.zookeepers)
         useless = {"", READ_ONLY} if majority else {""}
-        while any(zookeeper_mode(state.host_of(node).address, node.port) in useless for node in awaited):
-            nodes.raise_if_dead(state, "zookeeper", [node.id for node in awaited])
-            if chosen is None:
-                nodes.raise_if_dead(state, "broker", [each.id for each in state.processes if each.role == "broker"])
-            if time.monotonic() > deadline:
-                raise LabError(
-                    f"ZooKeeper does not serve after {seconds:.0f} s",
-                    hint="is the machine overloaded? see the lab's logs",
-                )
-            time.sleep(POLL_SECONDS)
+        awaited = [node for node in state.zookeepers if numbers is None or node.id in numbers]
+        return not any(zookeeper_mode(state.host_of(node).address, node.port) in useless for node in awaited)
 
     def revive(self) -> Iterator[str]:
         nodes, state = self.nodes, self.state
-        dead = nodes.zookeepers_in(state, "dead")
+        dead = nodes.those_in(state, self.role, "dead")
         if lonely := self._read_only():
             nodes.kill(state, lonely, "zookeeper")
-        for number in nodes.zookeepers_in(state, "stopped"):
+        for number in nodes.those_in(state, self.role, "stopped"):
             nodes.cont(state, number, "zookeeper")
             yield f"continued zookeeper {number}"
         self.start((*dead, *lonely))
@@ -102,7 +66,7 @@ class ZooKeeperEnsemble(Authority):
         disk still has the sessions.
         """
         nodes, state = self.nodes, self.state
-        alive = nodes.zookeepers_in(state, "alive")
+        alive = nodes.those_in(state, self.role, "alive")
         return tuple(
             each.id
             for each in state.zookeepers

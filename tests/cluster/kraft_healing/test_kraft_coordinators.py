@@ -5,7 +5,6 @@ import json
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.clients.asking_controllers import set_feature
-from kfix.lab.clients.confluent import write_internal
 from tests.cluster.killing import chain, dies_at
 from tests.cluster.kraft_healing.conftest import committed
 from tests.cluster.seen import consumed
@@ -51,12 +50,12 @@ def test_the_settings_of_compaction_are_restored_by_an_abort_and_unknown_records
     assert cluster.access.configs("topics").get(OFFSETS_TOPIC) == before
     # Neither of the next two would be gone after the compaction of the one key that kfix deletes.
     operator.moves_house("another")
-    bootstrap, other = cluster.lab.bootstrap_servers, broken.group.encode() + b"-2"
+    other = broken.group.encode() + b"-2"
     member = b"\0\5" + b"".join(len(w).to_bytes(2, "big") + w for w in (broken.group.encode(), b"member"))
-    write_internal(bootstrap, where, member, None)
+    cluster.access.write_internal(where, [(member, None, 0)])
     assert "records of 2 keys" in operator.not_planned("coordinator-failed")
     offset = b"\0\1" + b"".join(len(w).to_bytes(2, "big") + w for w in (other, b"orders")) + bytes(4)
-    write_internal(bootstrap, where, offset, b"\0\x09")
+    cluster.access.write_internal(where, [(offset, b"\0\x09", 0)])
     assert "a version that kfix does not know" in operator.not_planned("coordinator-failed")
 
 

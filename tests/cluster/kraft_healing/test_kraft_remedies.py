@@ -154,13 +154,13 @@ def test_an_unclean_election_takes_the_last_leader_and_no_record_is_lost(operato
 def test_nothing_is_planned_or_sent_while_no_controller_answers(operator, cluster):
     cluster.lab.break_("leader-skew")
     planned = operator.plan("leader-balance")
-    cluster.lab.stop_controller(CONTROLLER)
+    cluster.lab.stop(CONTROLLER, "controller")
     said = operator.on("runbook", "apply", "--plan", planned.path, *planned.answers("step", typed=True))
     assert said.code == 3, said.out + said.err
     assert "nothing was changed" in said.err
     said, path = operator.planning("leader-balance")
     assert (said.code != 0, path.exists()) == (True, False), said.out + said.err
-    cluster.lab.cont_controller(CONTROLLER)
+    cluster.lab.cont(CONTROLLER, "controller")
 
 
 def test_a_change_whose_controller_froze_is_unknown_read_again_and_never_sent_again(operator, cluster):
@@ -181,7 +181,7 @@ def test_a_change_whose_controller_froze_is_unknown_read_again_and_never_sent_ag
     [result] = [r for r in run.of("step.result") if r["step"].startswith("move")]
     assert (result["changed"], [r["progress"] for r in run.of("step.probe")]) == (None, ["unknown"])
     assert cluster.access.assignment("cargo")[0] == (1,)
-    cluster.lab.cont_controller(CONTROLLER)
+    cluster.lab.cont(CONTROLLER, "controller")
     # The controller makes the change now, once, and the run sees that it is done.
     going.wait(seconds(60))
     assert run.end == "proved", out.read_text()
@@ -223,7 +223,7 @@ def with_properties(lab, line):
 def test_the_controllers_setting_counts_although_every_broker_and_topic_has_false(operator, cluster, request):
     broken = cluster.lab.break_("isr-gone")
     [dead] = broken.dead
-    request.addfinalizer(lambda: cluster.lab.restart_controller(CONTROLLER))
+    request.addfinalizer(lambda: cluster.lab.restart(CONTROLLER, role="controller"))
     with_properties(cluster.lab, f"{UNCLEAN}=true")
     said = operator.diagnose()
     finding = said.findings["KFX119"]

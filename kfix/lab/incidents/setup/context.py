@@ -197,7 +197,7 @@ class IncidentContext:
 
     def add(self, broker: int) -> None:
         """Starts a new broker, in no rack of its own and without a replica."""
-        add_broker(self.lab, broker, None)
+        add_broker(self.lab, broker)
         self.report(f"added broker {broker}")
 
     def replace(self, dead: int, new_id: int) -> None:
