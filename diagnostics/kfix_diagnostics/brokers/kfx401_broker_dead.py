@@ -1,7 +1,7 @@
 """KFX401 broker-dead: brokers that hold replicas are not registered.
 
 Why it matters
-    This one cause may look like hundreds of faults, so everything that lacks exactly these brokers is folded under this
+    This one cause may look like hundreds of faults, so everything that lacks exactly these brokers is listed under this
     finding. Partitions without a leader although an in-sync replica is alive (KFX101, KFX102) are not: a dead broker
     alone does not explain those.
 
@@ -9,10 +9,10 @@ How kfix knows
     The id is in an assignment but not in /brokers/ids (without ZooKeeper: most brokers do not report it as alive), and
     it does not respond to kfix either. Other brokers' restarts rewrite the records that lack it, so these show only the
     least time for which it has been out of sync. When it left is bounded by the last change of /brokers/ids and by the
-    last snapshot that had its answer. A broker that a witness shows to be gone for less than the restart grace, while
-    no client is blocked, may be restarting: that is advice, not an alarm. If several are down and a partition has one
-    in-sync replica left, the cluster is degraded: a warning at once. A broker whose address accepts connections
-    but never answers is frozen: its session has ended, its process has not. A broker whose address answers for another
+    last snapshot that had its answer. A broker that is shown to be gone for less than the restart grace, while no
+    client is blocked, may be restarting: that is advice, not an alarm. If several are down and a partition has one
+    in-sync replica left, the cluster is degraded: a warning at once. A broker whose address accepts connections but
+    never answers is frozen: its session has ended, its process has not. A broker whose address answers for another
     cluster was started there as a broker of that cluster (KFX817).
 
 Remedies, safest first

@@ -7,14 +7,14 @@ Why it matters
 How kfix knows
     kfix reads the state of every group, and the members of up to five groups that rebalance and of the one that
     `--group` names, in two snapshots: PreparingRebalance or CompletingRebalance in both, with members that are in both.
-    A group that rebalances in the last snapshot, and of which this is not shown, is a warning; so is one whose
-    committed offsets advanced between the two snapshots: it rebalanced more than once, and read between. Members that
-    join and leave again and again are named then, and none counts as the one that holds it. A coordinator waits for
-    members that it already knows. So a member that joined between the two snapshots is ruled out, and so is one that
-    the log of the offsets partition does not list in the last generation. No client request shows which of several such
-    members the coordinator waits for. A group of the consumer protocol (KIP-848) is in Reconciling instead, and its
-    coordinator reports the epoch that each member has reached: a member that is behind the group's epoch in both
-    snapshots has not adopted its assignment. The other members continue to read what they have.
+    A group for which only the last snapshot shows it is a warning. So is one whose committed offsets advanced between
+    the two snapshots: it rebalanced more than once and read in between, and the members that join and leave repeatedly
+    are named instead. A coordinator waits for members that it already knows, so a member that joined between the two
+    snapshots is ruled out, and so is one that the log of the offsets partition does not list in the last generation. No
+    client request shows which of several such members the coordinator waits for. A group of the consumer protocol
+    (KIP-848) is in Reconciling instead, and its coordinator reports the epoch that each member has reached: a member
+    that is behind the group's epoch in both snapshots has not adopted its assignment. The other members continue to
+    read what they have.
 
 Remedies, safest first
     Read the log or a thread dump of the named members: one hangs in its record processing and does not poll. Restart

@@ -7,8 +7,9 @@ Why it matters
 How kfix knows
     The topic's znode lists the partition, no broker that answered knows it, and its topic is not being deleted. Either
     its state znode does not exist: no controller has ever created it. Or the state names a live leader, and that broker
-    does not know the partition either: no controller has told it. In two snapshots without a write in between, since
-    the controller does both within moments. If brokers may hide topics from this client, the second is not judged.
+    does not know the partition either: no controller has told it. The controller does both within moments, so two
+    snapshots without a write in between must show it. If brokers may hide topics from this client, the second is not
+    judged.
 
 Remedies, safest first
     If no replica is alive: start one of them. A controller of ZooKeeper creates a partition once one of its replicas

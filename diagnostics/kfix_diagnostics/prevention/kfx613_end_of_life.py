@@ -18,8 +18,8 @@ Do not
     repair it first.
 
 Sources
-    Kafka: KIP-833, release notes of 3.9 and 4.0; the project fixes the last three lines only. 2.8 is of 2021. See
-    docs/facts/kraft.md.
+    Kafka: KIP-833, release notes of 3.9 and 4.0; the project fixes the last three lines only. 2.8 was released in
+    2021. See docs/facts/kraft.md.
 """
 
 from __future__ import annotations
