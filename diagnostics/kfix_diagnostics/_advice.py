@@ -49,6 +49,7 @@ ON_KRAFT = frozenset(
         "replace-broker",
         "remove-ghost-registration",
         "restore-offsets",
+        "rolling-restart",
         "spread-replicas",
         "sweep-throttles",
         "unclean-election",

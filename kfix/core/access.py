@@ -102,7 +102,14 @@ class Access:
             self.controllers,
             trusted=self._trusted,
         )
-        return replace(target, name=self.name, besides=self.besides, expected_id=self.expected_id)
+        entry = None if self.listed is None else self.listed.entry
+        return replace(
+            target,
+            name=self.name,
+            besides=self.besides,
+            expected_id=self.expected_id,
+            restart_command=entry.restart_command if entry is not None and entry.trusted else "",
+        )
 
     @property
     def _trusted(self) -> bool:

@@ -20,9 +20,12 @@ from kfix.core.snapshot.reading import (
     ConfigValue,
     LogDirs,
     LogTail,
+    NodeName,
+    NodeRole,
     PartitionReading,
     ResourceKind,
     StableEnd,
+    StartMark,
 )
 from kfix.core.snapshot.recovery import AppliedMetadata, CopyRead, NewLog
 from kfix.core.snapshot.snapshot import (
@@ -31,6 +34,7 @@ from kfix.core.snapshot.snapshot import (
     ControllerNode,
     CoordinatorProbe,
     LogEnd,
+    Snapshot,
     TopicPartition,
 )
 from kfix.core.snapshot.transactions import OpenBatch, TransactionState
@@ -150,6 +154,26 @@ class ClusterReader(Protocol):
         """
         ...
 
+    def start_mark(self) -> StartMark:
+        """Returns the present moment, by the record in which nodes register when they start."""
+        ...
+
+    def starts_since(self, mark: StartMark) -> Mapping[NodeName, int]:
+        """Returns the nodes that have registered since: {node: czxid, or offset in the metadata log}.
+
+        With ZooKeeper only the brokers that are still registered are known. Raises UnreachableError, on KRaft also if
+        the log no longer begins before the mark.
+        """
+        ...
+
+    def restart_command(self) -> str:
+        """Returns the site's template of the command that restarts a node, from a trusted inventory; "" without."""
+        ...
+
+    def snapshot(self) -> Snapshot:
+        """Reads all sources, as a diagnosis does."""
+        ...
+
 
 class ClusterChanger(Protocol):
     """The only way to change a cluster. Nothing retries; a missing answer gives `ChangeResult.unknown`."""
@@ -198,6 +222,10 @@ class ClusterChanger(Protocol):
 
     def write_metadata_log(self, wanted: NewLog) -> ChangeResult:
         """Writes a new log directory on this host. It changes no file that exists."""
+        ...
+
+    def restart_node(self, role: NodeRole, node: int, template: str) -> ChangeResult:
+        """Runs the site's command for one node and waits for its end. Any other template is refused."""
         ...
 
     def delete_key(self, tp: TopicPartition, key: bytes) -> ChangeResult:

@@ -18,16 +18,8 @@ from kfix.core.numbers import whole_number
 from kfix.core.snapshot.quorum import QuorumView
 from kfix.core.snapshot.snapshot import NO_LEADER, TopicPartition
 from kfix.core.wording import has, several
+from kfix.diagnose.stopping import UNTIL_LED, Assessment, Obstacle, ObstacleKind, judge_stop, named, until_in_sync
 from kfix.preflight.model import Act
-from kfix.preflight.stopping import (
-    UNTIL_LED,
-    Assessment,
-    Obstacle,
-    ObstacleKind,
-    judge_stop,
-    named,
-    until_in_sync,
-)
 
 _MIN_ISR: Final = "min.insync.replicas"
 #: The settings that say how many brokers a new topic needs.

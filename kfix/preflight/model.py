@@ -8,7 +8,7 @@ from typing import Final
 
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.diagnosis.finding import CANNOT_TELL, HEALTHY
-from kfix.preflight.stopping import Assessment
+from kfix.diagnose.stopping import Assessment
 
 #: The exit code for an act that would stop something, or that Kafka would refuse (docs/exit-codes.md).
 UNSAFE: Final = 23

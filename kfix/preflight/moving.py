@@ -11,12 +11,12 @@ from kfix.core.documents.opening import read_file
 from kfix.core.errors import UsageError
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import are, has
+from kfix.diagnose.stopping import UNTIL_LED, Assessment, Obstacle, ObstacleKind, named
 from kfix.heal.placement.judge import PlacementProblem, PlacementSeverity, judge
 from kfix.heal.placement.reassignment_json import parse
 from kfix.heal.runbook.placements import world_of
 from kfix.preflight.acts import needed_of, not_read, today
 from kfix.preflight.model import Act
-from kfix.preflight.stopping import UNTIL_LED, Assessment, Obstacle, ObstacleKind, named
 
 _Moves = Mapping[TopicPartition, tuple[int, ...]]
 

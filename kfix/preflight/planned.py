@@ -8,11 +8,11 @@ from kfix.core.access import Access
 from kfix.core.application import App
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.errors import HeldError, RefusedError
+from kfix.diagnose.stopping import Assessment, Obstacle, ObstacleKind
 from kfix.heal.model.plan import Plan
 from kfix.heal.policy import Policy
 from kfix.heal.session.session import healing
 from kfix.preflight.model import Act
-from kfix.preflight.stopping import Assessment, Obstacle, ObstacleKind
 
 
 def carry_out(app: App, access: Access, plan: Plan, file: Path, policy: Policy, runbooks: Path | None) -> Act:

@@ -10,9 +10,9 @@ from kfix.core.diagnosis.finding import CANNOT_TELL, HEALTHY
 from kfix.core.documents.outputs import written
 from kfix.core.harmless import for_json
 from kfix.core.wording import several, some, utc_text
+from kfix.diagnose.stopping import Obstacle, ObstacleKind
 from kfix.front.lines import Line
 from kfix.preflight.model import UNSAFE, Preflight
-from kfix.preflight.stopping import Obstacle, ObstacleKind
 
 _STEP: Final = 2
 _GROUPS_SHOWN: Final = 12

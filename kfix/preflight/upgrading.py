@@ -13,9 +13,9 @@ from kfix.core.derive.versions import Line, line_of, line_of_level
 from kfix.core.diagnosis.forecast import Failure
 from kfix.core.errors import UsageError
 from kfix.core.failures.scenarios import live_of, unknown_of, voters_of
+from kfix.diagnose.stopping import Assessment, Obstacle, ObstacleKind, judge_stop, nodes_named
 from kfix.preflight.clients import Requests, refused_since_4, requests_of
 from kfix.preflight.model import Act
-from kfix.preflight.stopping import Assessment, Obstacle, ObstacleKind, judge_stop, nodes_named
 
 _FOUR: Final[Line] = (4, 0)
 #: The lowest level of metadata.version of which Kafka 4 starts: 3.3-IV3.

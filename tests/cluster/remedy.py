@@ -276,3 +276,15 @@ def moves_file(operator, moves, name="given.json"):
     rows = [{"topic": topic, "partition": number, "replicas": replicas} for (topic, number), replicas in moves.items()]
     path.write_text(json.dumps({"version": 1, "partitions": rows}))
     return path
+
+
+RESTARTS = f"{sys.executable} -m kfix lab restart {{role}} {{node}} --name "
+
+
+def site_of(lab, config, command=""):
+    """Writes an inventory that names the lab's command, or this one, to restart a node; the words that choose it."""
+    (config / "kfix").mkdir(parents=True, exist_ok=True)
+    entry = {"bootstrap": lab.bootstrap_servers, "restart_command": command or RESTARTS + lab.state.spec.name}
+    fleet = {"apiVersion": "kfix/v1", "kind": "Fleet", "clusters": {"rolling": entry}}
+    (config / "kfix" / "fleet.yaml").write_text(json.dumps(fleet))
+    return "-c", "rolling"

@@ -48,10 +48,10 @@ ON_ZOOKEEPER = {
     "metadata-divergence": Case("metadata-divergence"),
     "under-min-isr": Case("under-min-isr", {"settle": "1s", "relax_to": "1"}),
 }
-#: Needs three controllers, and no right besides those of a diagnosis.
-_LOCAL = "quorum-recover"
+#: Need three controllers.
+_OF_A_QUORUM = {"quorum-recover", "rolling-restart"}
 #: The others, on the incidents on which they are killed, but for two whose preparation there needs further rights.
-ON_KRAFT = {book: case for book, case in KILLED.items() if book not in {*ON_ZOOKEEPER, _LOCAL}} | {
+ON_KRAFT = {book: case for book, case in KILLED.items() if book not in {*ON_ZOOKEEPER, *_OF_A_QUORUM}} | {
     "durable-defaults": Case("healthy", {"topic": "strong"}, prepare=_strong),
     "restore-offsets": replace(KILLED["restore-offsets"], prepare=_set_back),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,9 +11,9 @@ import confluent_kafka
 
 from kfix.lab.clients.asking_controllers import set_feature
 from tests.cluster.recovering import Survivor
-from tests.cluster.remedy import moves_file
+from tests.cluster.remedy import moves_file, site_of
 from tests.deaths.chain import DRIVER
-from tests.matrix.remedies import Scene, start_brokers
+from tests.matrix.remedies import Scene, start_brokers, start_controllers
 from tests.waiting import seconds
 
 Words = tuple[object, ...]
@@ -91,6 +92,18 @@ def _start_it(scene: Scene) -> None:
     Survivor(scene.lab).start()
 
 
+def _a_site_with_a_command(scene: Scene) -> Words:
+    """The controller that the incident killed is started; the operator's own inventory names the lab's command."""
+    start_controllers(scene)
+    os.environ["XDG_CONFIG_HOME"] = str(scene.operator.folder / "config")
+    scene.operator.where = site_of(scene.lab, scene.operator.folder / "config")
+    return ()
+
+
+def _no_site(_scene: Scene) -> None:
+    del os.environ["XDG_CONFIG_HOME"]
+
+
 _LEDGER = {"topic": "ledger"}
 
 CASES: Mapping[str, Case] = {
@@ -115,6 +128,7 @@ CASES: Mapping[str, Case] = {
     "remove-ghost-registration": Case("ghost-registration", {"broker": "{ghost}", "dead_for": "3s", "settle": "1s"}),
     "replace-broker": Case("broker-ids-gone", {"renamed": "{dead}={new_id}"}, options={"copies": "2"}),
     "restore-offsets": Case("healthy", {"group": "{group}"}, prepare=offsets_to_restore),
+    "rolling-restart": Case("quorum-at-risk", prepare=_a_site_with_a_command, after=_no_site),
     "spread-replicas": Case("replicas-in-one-rack"),
     "sweep-throttles": Case("left-over-throttles"),
     "unclean-election": Case("elr-struck", {"max_loss": "-1"}),

@@ -380,6 +380,10 @@ def _copies_grow(cluster: MemoryCluster, key: FactKey) -> None:
             cluster.disks[folder] = cluster.disks[folder]._replace(end=cluster.disks[folder].end + 1)
 
 
+def _another_command(cluster: MemoryCluster, _key: FactKey) -> None:
+    cluster.site_command = "another {node}"
+
+
 WAYS: Mapping[str, tuple[Mutation, ...]] = {
     "leader": (_leader, _leader_unseen),
     "leader_epoch": (_epoch,),
@@ -403,6 +407,7 @@ WAYS: Mapping[str, tuple[Mutation, ...]] = {
     "mode": (_migrated,),
     "applied": (_applies,),
     "partitions": (_isr_of_one,),
+    "restart_command": (_another_command,),
     "copies": (_copies_grow,),
     "eligible_needed": (_one_more_or_less_led,),
     "registration": (_registers, _removed),

@@ -36,6 +36,7 @@ OF_ACTIONS: Mapping[str, tuple[Right, ...]] = {
     "leader.elect_unclean": (ALTER,),
     "manual": (),
     "manual.bring_back": (),
+    "manual.restart": (CLUSTER_ACTION,),
     "offsets.commit": (READ_TOPICS, READ_GROUPS, DELETE_GROUPS),
     "offsets.roll": (READ_TOPICS, WRITE_TOPICS),
     "offsets.tombstone": (READ_TOPICS, WRITE_TOPICS),
@@ -50,6 +51,7 @@ OF_ACTIONS: Mapping[str, tuple[Right, ...]] = {
     "transaction.abort": (READ_TOPICS, WRITE),
     "transaction.end": (READ_TOPICS, CLUSTER_ACTION),
     "metadata_log.write": (),
+    "node.restart": (CLUSTER_ACTION,),
     "wait": (),
 }
 #: The rights of an action whose argument `kind` names the resource that it changes.

@@ -16,14 +16,17 @@ from kfix.core.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import codes, group_messages, requests
 from kfix.core.kafka.api import Api, Request
+from kfix.core.kafka.kraft_messages import DescribedQuorum
 from kfix.core.ports import ClusterChanger, ClusterReader
 from kfix.core.snapshot.offsets import StoredOffset
-from kfix.core.snapshot.reading import ChangeResult, PartitionReading, ResourceKind
+from kfix.core.snapshot.reading import ChangeResult, NodeRole, PartitionReading, ResourceKind, StartMark
 from kfix.core.snapshot.recovery import NewLog
 from kfix.core.snapshot.snapshot import Assignment, ClusterIdentity, Endpoint, PartitionState, TopicPartition
 from kfix.core.snapshot.transactions import OpenBatch
 from kfix.core.target import make_target
+from kfix.core.timing import Deadline
 from kfix.heal.live.changer import LiveChanger
+from kfix.heal.live.controllers import Controllers
 from kfix.heal.live.reader import LiveReader, MarkerForm
 from kfix.lab.definition.protocols import CLUSTER, READING, Right
 from tests.security.rights import WORDS
@@ -110,6 +113,7 @@ CHANGING: Mapping[Called, Callable[[LiveChanger], object]] = {
     Called("unregister_broker"): lambda it: it.unregister_broker(1),
     Called("delete_key"): lambda it: it.delete_key(TopicPartition("__consumer_offsets", 0), b"k"),
     Called("write_metadata_log"): lambda it: it.write_metadata_log(NewLog("/nowhere/new", "/nowhere", 1, 0, 0, 1)),
+    Called("restart_node"): lambda it: it.restart_node(NodeRole.BROKER, 1, "none {node}"),
     Called("reelect_controller"): lambda it: it.reelect_controller(epoch_version=1),
 }
 #: Those whose requests go to brokers beside the record of the authority, which a diagnosis reads, too.
@@ -124,6 +128,7 @@ READING_RECORDS: Mapping[Called, Callable[[LiveReader], object]] = {
     Called("open_batch"): lambda it: it.open_batch(TP),
     Called("hanging"): lambda it: it.hanging(TP),
     Called("served_to"): lambda it: it.served_to(TP, 0),
+    Called("starts_since"): lambda it: it.starts_since(StartMark(0)),
     Called("probe_group"): lambda it: it.probe_group("pay"),
 }
 
@@ -179,7 +184,11 @@ def _changer(asked: set[tuple[Api, str]], kind: str) -> LiveChanger:
 
 def _reader(line: Line) -> LiveReader:
     reading = PartitionReading(TP, PartitionState(1, 0, (1,), 0, 0, 0, 0), Assignment((1,)), frozenset({1}))
+    controllers = Controllers(make_target("localhost:1", None, None).security, ())
+    controllers._lines[_HERE], controllers._last = line, _HERE  # type: ignore[assignment]
+    active = DescribedQuorum(0, 1, 1, _END)
     authority = SimpleNamespace(
+        starts_since=lambda mark: controllers.starts_since(mark, active, Deadline.after(1)),
         address=lambda _broker: _HERE,
         registered=lambda: frozenset({1}),
         partition=lambda tp: replace(reading, tp=tp),

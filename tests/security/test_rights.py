@@ -23,6 +23,7 @@ from kfix.lab.definition.protocols import Right
 from tests import shipped
 from tests.security.rights import (
     ALTER,
+    CLUSTER_ACTION,
     DELETE_GROUPS,
     OF_ACTIONS,
     OF_BROKERS,
@@ -61,9 +62,11 @@ def test_every_call_of_the_ports_is_driven_or_only_reads_what_a_diagnosis_reads(
         "offsets_replay",
         "open_batch",
         "served_to",
+        "starts_since",
         "transaction",
     }
-    assert all(rights_of(each) <= {READ_TOPICS} for each in READING_RECORDS)
+    others = {Called("starts_since"): {CLUSTER_ACTION}}
+    assert all(rights_of(each) <= others.get(each, {READ_TOPICS}) for each in READING_RECORDS)
 
 
 @pytest.mark.parametrize(("name", "other"), SENDING)
@@ -89,7 +92,11 @@ def _change(action: Action, args: Args, cluster: Recording) -> None:
 
 
 def test_an_action_that_sends_nothing_needs_no_right() -> None:
-    assert {name for name, action in ACTIONS.items() if not action.changes} == {*IDLE, "manual.bring_back"}
+    assert {name for name, action in ACTIONS.items() if not action.changes} == {
+        *IDLE,
+        "manual.bring_back",
+        "manual.restart",
+    }
     assert {OF_ACTIONS[name] for name in (*IDLE, "manual.bring_back")} == {()}
 
 

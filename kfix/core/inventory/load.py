@@ -139,6 +139,7 @@ def _entry(name: str, model: ClusterModel, defaults: DefaultsModel, properties: 
         id=model.id or "",
         zones=dict(model.zones),
         trusted=properties.trusted,
+        restart_command=model.restart_command or defaults.restart_command or "",
     )
 
 

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from kfix.core.args import parse_duration
 from kfix.core.documents.reading import StrictModel
+from kfix.core.site_command import command_words
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 #: The longest timeout in seconds that `kfix.core.target` accepts.
@@ -50,6 +51,12 @@ def _bounded(value: float, low: float, high: float, words: str) -> float:
     return value
 
 
+def _command(text: str) -> str:
+    """Returns the template. Raises ValueError if it is no command for a node."""
+    command_words(text, "broker", 1)
+    return text
+
+
 def _short(text: str) -> str:
     if len(text) > _LONGEST_ZONE:
         raise ValueError(f"the name is longer than {_LONGEST_ZONE} characters")
@@ -60,6 +67,7 @@ Text = Annotated[str, AfterValidator(plain), WithJsonSchema({"type": "string", "
 Zone = Annotated[
     Text, AfterValidator(_short), WithJsonSchema({"type": "string", "minLength": 1, "maxLength": _LONGEST_ZONE})
 ]
+Command = Annotated[Text, AfterValidator(_command)]
 Servers = Annotated[str, BeforeValidator(_joined), WithJsonSchema(_one_or_several())]
 Duration = Annotated[
     float,
@@ -104,6 +112,7 @@ class DefaultsModel(StrictModel):
     criticality: Literal["low", "normal", "high", "critical"] | None = None
     expected: ExpectedModel = ExpectedModel()
     restart_grace: Grace | None = None
+    restart_command: Command | None = None
     timeout: Timeout | None = None
     windows: list[WindowModel] = Field(default_factory=list)
 

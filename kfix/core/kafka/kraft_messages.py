@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kfix.core.kafka.api import Api, Request
 from kfix.core.kafka.codec import ProtocolError, Rows
 from kfix.core.kafka.codes import CLUSTER
-from kfix.core.kafka.requests import PartitionResult, by_partition
+from kfix.core.kafka.requests import FetchedRecords, PartitionResult, by_partition, fetched
 from kfix.core.numbers import LARGEST_PORT
 from kfix.core.snapshot.snapshot import Endpoint, TopicPartition
 
@@ -210,6 +210,31 @@ def describe_topic_partitions(topics: tuple[str, ...], start: TopicPartition | N
         return by_partition(found, EligibleReplicas), None if following is None else TopicPartition(*following)
 
     return DESCRIBE_TOPIC_PARTITIONS.ask(0, ([(topic,) for topic in topics], _PARTITION_LIMIT, start), convert)
+
+
+FETCH_METADATA = Api(
+    1,
+    "_replica:i32=-1 _wait_ms:i32 _min_bytes:i32 most_bytes:i32 _isolation:i8 _session:i32 _session_epoch:i32=-1"
+    " topics:[id:uuid partitions:[_index:i32 epoch:i32 offset:i64 last_epoch:i32 _log_start:i64=-1 most_bytes:i32]]"
+    " _forgotten:[id:uuid partitions:i32s] _rack:str",
+    "_throttle_ms:i32 error:i16 _session:i32 topics:[_id:uuid partitions:[_index:i32 error:i16 high_watermark:i64"
+    " _last_stable:i64 start:i64 _aborted:[_producer:i64 _first:i64] _replica:i32 records:blob]]",
+    reads=True,
+    flexible=12,
+    operations={CLUSTER: "ClusterAction"},
+)
+#: The first version of Fetch that names topics by their ids, without which a controller refuses it.
+_BY_ID = 13
+_METADATA_ID = bytes(15) + b"\1"
+
+
+def fetch_metadata(epoch: int, offset: int, last_epoch: int, most_bytes: int) -> Request[FetchedRecords]:
+    """Requests records of the metadata log from the active controller of this epoch, without waiting.
+
+    `last_epoch` is that of the record before the offset; the controller answers without records if its log differs.
+    """
+    partition = (epoch, offset, last_epoch, most_bytes)
+    return FETCH_METADATA.ask(_BY_ID, (most_bytes, [(_METADATA_ID, [partition])]), fetched)
 
 
 UNREGISTER_BROKER = Api(

@@ -12,9 +12,12 @@ from typing import Final, NamedTuple
 
 from kfix.core.kafka.codec import ByteReader, ProtocolError, decoder, encoder
 from kfix.core.kafka.records import Record, control_batch
+from kfix.core.snapshot.reading import NodeName, NodeRole
 
 METADATA_TOPIC: Final = "__cluster_metadata"
 TOPIC, REMOVE_TOPIC, NO_OP = 2, 9, 20
+#: The records by which a node registers when it has started; each begins with its id.
+_REGISTRATIONS: Final = {0: NodeRole.BROKER, 27: NodeRole.CONTROLLER}
 _FRAME: Final = 1
 _VOTERS: Final = 6
 _CONTROL_KEY: Final = struct.Struct(">hh")
@@ -52,16 +55,28 @@ class LoggedVoter(NamedTuple):
 
 def change_of(record: Record) -> MetadataChange:
     """Returns what a metadata record changes. Raises ProtocolError for one that is not framed as such."""
-    r = ByteReader(record.value or b"")
-    if (frame := r.uvarint()) != _FRAME:
-        raise ProtocolError(f"is framed as version {frame}, not as a metadata record")
-    kind = r.uvarint()
-    r.uvarint()
+    kind, r = _framed(record)
     if kind == TOPIC:
         return MetadataChange(kind, *decoder(_TOPIC_VALUE, flexible=True).read(r))
     if kind == REMOVE_TOPIC:
         return MetadataChange(kind, "", *decoder(_REMOVED_VALUE, flexible=True).read(r))
     return MetadataChange(kind)
+
+
+def registered_in(record: Record) -> NodeName | None:
+    """Returns the node that a metadata record registers; None for another record. Raises ProtocolError."""
+    kind, r = _framed(record)
+    return (_REGISTRATIONS[kind], r.i32()) if kind in _REGISTRATIONS else None
+
+
+def _framed(record: Record) -> tuple[int, ByteReader]:
+    """Returns Kafka's type of a metadata record, and its value. Raises ProtocolError if it is not framed as one."""
+    r = ByteReader(record.value or b"")
+    if (frame := r.uvarint()) != _FRAME:
+        raise ProtocolError(f"is framed as version {frame}, not as a metadata record")
+    kind = r.uvarint()
+    r.uvarint()
+    return kind, r
 
 
 def voters_of(record: Record) -> tuple[LoggedVoter, ...] | None:

@@ -198,10 +198,10 @@ def fetch(tp: TopicPartition, offset: int, most_bytes: int, isolation: int = 0) 
     Up to `most_bytes` bytes, and at least one batch. It uses no fetch session: the broker keeps nothing. Isolation 0
     includes uncommitted records, 1 ends at the last stable offset.
     """
-    return FETCH.ask(11, (most_bytes, isolation, [(tp.topic, [(tp.partition, offset, most_bytes)])]), _fetched)
+    return FETCH.ask(11, (most_bytes, isolation, [(tp.topic, [(tp.partition, offset, most_bytes)])]), fetched)
 
 
-def _fetched(error: int, topics: Rows) -> FetchedRecords:
+def fetched(error: int, topics: Rows) -> FetchedRecords:
     found = [FetchedRecords(*row) for (partitions,) in topics for row in partitions]
     return FetchedRecords(error, -1, -1, b"") if error or not found else found[0]
 

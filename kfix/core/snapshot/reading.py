@@ -5,12 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from kfix.core.snapshot.quorum import EligibleLeaders
 from kfix.core.snapshot.snapshot import NO_LEADER, Assignment, PartitionState, PartitionView, TopicPartition
 
 #: Seconds. A broker that runs fetches metadata at least every 0.5 s (docs/facts/kraft.md).
 _FETCHES_WITHIN = 2.0
+
+
+class NodeRole(StrEnum):
+    """What a process of a cluster is; one that is both is a broker."""
+
+    BROKER = "broker"
+    CONTROLLER = "controller"
+
+
+#: A process of the cluster by its role and its id.
+NodeName = tuple[NodeRole, int]
+
+
+class StartMark(NamedTuple):
+    """A moment between starts of nodes: ZooKeeper's newest czxid of a registration or, on KRaft, the end of the
+    metadata log, with the epoch of its last record.
+    """
+
+    number: int
+    epoch: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,13 @@ def read_registered(line: ZooKeeperLine, connect: Connect, deadline: Deadline) -
     return broker_ids(ids)
 
 
+def read_registered_at(line: ZooKeeperLine, connect: Connect, deadline: Deadline) -> dict[int, int]:
+    """Returns {registered broker: czxid of its registration, which is new after each start}."""
+    ids = sorted(read_registered(line, connect, deadline))
+    found = read_all(line, connect, {str(each): get(f"/brokers/ids/{each}") for each in ids}, deadline)
+    return {each: node.stat.czxid for each in ids if (node := found[str(each)]) is not None}
+
+
 def read_assignments(
     line: ZooKeeperLine, connect: Connect, topic: str, deadline: Deadline
 ) -> dict[TopicPartition, Assignment]:

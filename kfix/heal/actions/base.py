@@ -92,6 +92,8 @@ class Action(ABC):
     changes: ClassVar[bool] = True
     #: Whether a broker of KRaft may carry the change out later, after the run has ended.
     forwarded: ClassVar[bool] = True
+    #: Whether it may continue after its run was killed, with ZooKeeper, too.
+    outlives: ClassVar[bool] = False
     #: {check: the arguments of the step that it takes}.
     guarded: ClassVar[Mapping[str, Names]] = {}
     proved: ClassVar[Mapping[str, Names]] = {}

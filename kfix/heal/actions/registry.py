@@ -18,6 +18,7 @@ from kfix.heal.actions.manual import BringBack, Manual, WaitAction
 from kfix.heal.actions.moves import ReassignCancel, ReassignMove
 from kfix.heal.actions.new_log import MetadataLogWrite
 from kfix.heal.actions.offsets import OffsetsCommit, OffsetsRoll, OffsetsTombstone
+from kfix.heal.actions.restart import ManualRestart, NodeRestart
 from kfix.heal.actions.throttles import ThrottleRate, ThrottleRemove, ThrottleReplicas, ThrottleRestore
 from kfix.heal.actions.transactions import TransactionAbort, TransactionEnd
 
@@ -36,6 +37,8 @@ ALL: Mapping[str, Action] = {
         Manual(),
         MetadataLogWrite(),
         BringBack(),
+        ManualRestart(),
+        NodeRestart(),
         OffsetsCommit(),
         OffsetsRoll(),
         OffsetsTombstone(),
@@ -91,6 +94,8 @@ _NAMED_EXAMPLES: Mapping[str, ArgValue] = {
     "lost_at_most": -1,
     "tails": "1:0/1",
     "do": "WHAT TO DO",
+    "role": "broker",
+    "command": "COMMAND {node}",
     "copies": "/LOG_DIR,/LOG_DIR",
     "seed": "/LOG_DIR",
     "into": "/NEW_LOG_DIR",

@@ -60,8 +60,12 @@ def _cancels(run: OpenRun, steps: Mapping[str, PlannedStep], before: Replay) -> 
 
 
 def _late(run: OpenRun, step: PlannedStep) -> float:
-    """Returns for how long (seconds) a change may still arrive: only brokers of KRaft forward and repeat it."""
-    return LATE_SECONDS if run.plan.cluster.mode is Mode.KRAFT and ACTIONS[step.action].forwarded else 0.0
+    """Returns for how long (seconds) a change may still arrive: brokers of KRaft forward and repeat it, and a command
+    of the site continues.
+    """
+    action = ACTIONS[step.action]
+    late = action.outlives or (run.plan.cluster.mode is Mode.KRAFT and action.forwarded)
+    return LATE_SECONDS if late else 0.0
 
 
 def _cancelled(run: OpenRun, name: str, move: PlannedStep, sent: Record) -> None:

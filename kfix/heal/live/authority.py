@@ -13,7 +13,7 @@ from kfix.core.harmless import one_line
 from kfix.core.kafka import requests
 from kfix.core.kafka.codes import name_of
 from kfix.core.kafka.connection import BrokerConnection
-from kfix.core.snapshot.reading import BrokerRegistration, ConfigValue, PartitionReading
+from kfix.core.snapshot.reading import BrokerRegistration, ConfigValue, NodeName, NodeRole, PartitionReading, StartMark
 from kfix.core.snapshot.snapshot import Assignment, ControllerNode, Endpoint, PartitionView, TopicPartition
 from kfix.core.target import Target
 from kfix.core.timing import Deadline
@@ -68,6 +68,15 @@ class ZooKeeperAuthority:
         with contextlib.suppress(UnreachableError):
             return self._ask(lambda line, end: fresh.read_endpoint(line, self._connect, broker, protocol, end))
         return None
+
+    def start_mark(self) -> StartMark:
+        return StartMark(max(self._registered_at().values(), default=0))
+
+    def starts_since(self, mark: StartMark) -> Mapping[NodeName, int]:
+        return {(NodeRole.BROKER, b): at for b, at in self._registered_at().items() if at > mark.number}
+
+    def _registered_at(self) -> Mapping[int, int]:
+        return self._ask(lambda line, end: fresh.read_registered_at(line, self._connect, end))
 
     def controller(self) -> ControllerNode:
         return self._ask(lambda line, end: fresh.read_controller(line, self._connect, end))[0]

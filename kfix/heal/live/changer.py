@@ -23,8 +23,9 @@ from kfix.core.kafka.requests import PartitionResult
 from kfix.core.kafka.transactions import Marker, write_marker
 from kfix.core.metadata.seed import NotWrittenError, write_log
 from kfix.core.numbers import broker_id
+from kfix.core.site_command import carry_out, command_words
 from kfix.core.snapshot.offsets import StoredOffset
-from kfix.core.snapshot.reading import ChangeResult, ResourceKind
+from kfix.core.snapshot.reading import ChangeResult, NodeRole, ResourceKind
 from kfix.core.snapshot.recovery import NewLog
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.snapshot.transactions import OpenBatch
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 #: Kafka's NOT_CONTROLLER, after which nothing was changed.
 NOT_SENT = 41
+#: A command of the site that takes longer than this (seconds) is ended.
+_COMMAND_SECONDS = 900.0
 
 
 def _unsent(why: object) -> ChangeResult:
@@ -131,6 +134,19 @@ class LiveChanger:
         except NotWrittenError as error:
             return _unsent(error)
         return ChangeResult(0, name_of(0))
+
+    def restart_node(self, role: NodeRole, node: int, template: str) -> ChangeResult:
+        """A command that fails may have stopped the node: only the cluster shows it."""
+        if not template or template != self._target.restart_command:
+            return _unsent(f"{template!r} is not the command of the inventory (restart_command)")
+        try:
+            end = carry_out(command_words(template, role, node), _COMMAND_SECONDS)
+        except (OSError, ValueError) as error:
+            return _unsent(error)
+        if end.code == 0:
+            return ChangeResult(0, name_of(0))
+        how = f"no end within {_COMMAND_SECONDS:g} s" if end.code is None else f"exit code {end.code}"
+        return ChangeResult(NO_ANSWER, "COMMAND_FAILED", f"{how}: {end.said}" if end.said else how)
 
     def _send_to(self, find: Callable[[], int], request: Request[PartitionResult]) -> ChangeResult:
         """Sends the request to the broker that `find` returns, and nothing if it raises UnreachableError."""

@@ -15,13 +15,17 @@ from typing import TypeVar
 from kfix.core.collect.quorum import describe_at
 from kfix.core.collect.quorum_rows import unsustained
 from kfix.core.errors import UnreachableError
-from kfix.core.kafka import requests
-from kfix.core.kafka.codes import name_of
+from kfix.core.kafka import kraft_messages, requests
+from kfix.core.kafka.batches import batches_in
+from kfix.core.kafka.codec import ProtocolError
+from kfix.core.kafka.codes import missing_right, name_of
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.kraft_messages import DescribedQuorum
+from kfix.core.kafka.metadata_records import registered_in
 from kfix.core.kafka.questions import ask_configs_of
+from kfix.core.kafka.records import UnreadBatchError, records, require_readable
 from kfix.core.kafka.security import Security
-from kfix.core.snapshot.reading import ConfigValue, ResourceKind
+from kfix.core.snapshot.reading import ConfigValue, NodeName, ResourceKind, StartMark
 from kfix.core.snapshot.snapshot import Assignment, Endpoint, TopicPartition
 from kfix.core.timing import Deadline
 
@@ -31,12 +35,15 @@ _FORWARDED = 2.0
 #: Seconds between two rounds while an election may be under way.
 _BETWEEN = 0.2
 _LEAST_LEFT = 0.5
+#: Bytes of the metadata log in one answer.
+_PIECE = 1 << 20
 
 
 class Controllers:
     """Connections to the controllers; the last active one is asked first."""
 
     def __init__(self, security: Security, endpoints: Iterable[Endpoint]) -> None:
+        self._security = security
         self._lines = {e: BrokerConnection(e, security, controller=True) for e in endpoints}
         self._last: Endpoint | None = None
 
@@ -95,6 +102,34 @@ class Controllers:
         if line is None or not line.supports(requests.DESCRIBE_CONFIGS, 1, deadline):
             return {}
         return ask_configs_of(line, ResourceKind.TOPIC, topic, keys, deadline)
+
+    def starts_since(self, mark: StartMark, active: DescribedQuorum, deadline: Deadline) -> dict[NodeName, int]:
+        """Returns the registrations in the metadata log since the mark, from the controller that `active` found."""
+        if self._last is None:
+            raise UnreachableError("no listener of a controller can be reached, so the metadata log cannot be read")
+        line, found = self._lines[self._last], dict[NodeName, int]()
+        at, epoch = mark.number, mark.epoch
+        while at < active.high_watermark:
+            answer = line.call(kraft_messages.fetch_metadata(active.epoch, at, epoch, _PIECE), deadline)
+            why = name_of(answer.error) if answer.error else ""
+            if why:
+                right = missing_right(kraft_messages.FETCH_METADATA, answer.error, self._security.principal)
+                why = f"{why} ({right})" if right else why
+            before = at
+            for batch, raw in batches_in(answer.batches):
+                try:
+                    require_readable(batch)
+                    for record in () if batch.control else records(batch, raw):
+                        offset = batch.base + record.delta
+                        if offset >= mark.number and (node := registered_in(record)) is not None:
+                            found[node] = offset
+                except (UnreadBatchError, ProtocolError) as problem:
+                    why = f"the batch of offsets {batch.base} to {batch.last}: {problem}"
+                at, epoch = batch.last + 1, batch.epoch
+            if why or at == before:
+                what = f"the metadata log from offset {before} on was not read"
+                raise UnreachableError(f"{line.endpoint}: {what}: {why or 'it has a snapshot there instead'}")
+        return found
 
     def _ask(self, endpoint: Endpoint, deadline: Deadline) -> DescribedQuorum | UnreachableError:
         return _caught(lambda: describe_at(self._lines[endpoint], deadline))

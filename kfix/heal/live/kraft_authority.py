@@ -22,7 +22,14 @@ from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.kraft_messages import DescribedQuorum, EligibleReplicas
 from kfix.core.kafka.metadata import MetadataResponse
 from kfix.core.snapshot.quorum import EligibleLeaders
-from kfix.core.snapshot.reading import BrokerRegistration, ConfigValue, PartitionReading, RegisteredAs
+from kfix.core.snapshot.reading import (
+    BrokerRegistration,
+    ConfigValue,
+    NodeName,
+    PartitionReading,
+    RegisteredAs,
+    StartMark,
+)
 from kfix.core.snapshot.recovery import AppliedMetadata
 from kfix.core.snapshot.snapshot import (
     NO_LEADER,
@@ -140,6 +147,16 @@ class KraftAuthority:
     def controller(self) -> ControllerNode:
         active = self._controllers.active(self._deadline(), self._reachable())
         return ControllerNode(active.leader, _UNKNOWN, _UNKNOWN, active.epoch, _UNKNOWN, _UNKNOWN, active.epoch)
+
+    def start_mark(self) -> StartMark:
+        """The last committed record is of the active controller's epoch: a new one commits a record of its own."""
+        self._active(self._deadline())
+        return StartMark(self._high, self._epoch)
+
+    def starts_since(self, mark: StartMark) -> Mapping[NodeName, int]:
+        end = self._deadline()
+        self._active(end)
+        return self._controllers.starts_since(mark, self._described, end)
 
     def migrating(self) -> bool:
         return False

@@ -34,9 +34,11 @@ from kfix.core.snapshot.reading import (
     ConfigValue,
     LogDirs,
     LogTail,
+    NodeName,
     PartitionReading,
     ResourceKind,
     StableEnd,
+    StartMark,
 )
 from kfix.core.snapshot.recovery import MISSING, AppliedMetadata, CopyRead
 from kfix.core.snapshot.snapshot import (
@@ -47,11 +49,13 @@ from kfix.core.snapshot.snapshot import (
     Endpoint,
     LogEnd,
     PartitionView,
+    Snapshot,
     TopicPartition,
 )
 from kfix.core.snapshot.transactions import OpenBatch, TransactionLog, TransactionState
 from kfix.core.target import Target
 from kfix.core.timing import Deadline
+from kfix.diagnose.snapshots import read_cluster
 from kfix.heal.live.authority import ZooKeeperAuthority
 from kfix.heal.live.kraft_authority import KraftAuthority
 from kfix.heal.live.lines import BrokerLines
@@ -316,6 +320,18 @@ class LiveReader:
             if each.cluster != here:
                 raise UnreachableError(f"{each.folder} is of cluster {each.cluster or 'unknown'}, not of {here}")
         return (*found, *missing)
+
+    def start_mark(self) -> StartMark:
+        return self._authority.start_mark()
+
+    def starts_since(self, mark: StartMark) -> Mapping[NodeName, int]:
+        return self._authority.starts_since(mark)
+
+    def restart_command(self) -> str:
+        return self._target.restart_command
+
+    def snapshot(self) -> Snapshot:
+        return read_cluster(self._target, keep=False)
 
     def marker(self, tp: TopicPartition, transactional_id: str, batch: OpenBatch) -> MarkerForm:
         """Returns how the leader takes a marker. Its epoch must not be below that of the last one.

@@ -20,8 +20,11 @@ from kfix.core.snapshot.reading import (
     BrokerRegistration,
     ChangeResult,
     ConfigValue,
+    NodeName,
+    NodeRole,
     PartitionReading,
     ResourceKind,
+    StartMark,
 )
 from kfix.core.snapshot.recovery import MISSING, AppliedMetadata, CopyRead, NewLog
 from kfix.core.snapshot.snapshot import (
@@ -268,7 +271,21 @@ class MemoryCluster(MemoryParts):
         self.being_read("metadata_copies")
         return tuple(self.disks.get(each, CopyRead(each, unread=MISSING)) for each in folders)
 
+    def start_mark(self) -> StartMark:
+        self.being_read("start_mark", recorded=True)
+        return StartMark(self.records.zxid)
+
+    def starts_since(self, mark: StartMark) -> Mapping[NodeName, int]:
+        self.being_read("starts_since", recorded=True)
+        found = {(NodeRole.BROKER, b.id): b.czxid for b in self.brokers.values() if b.alive}
+        found |= {(NodeRole.CONTROLLER, node): at for node, at in self.controllers.items()}
+        return {node: at for node, at in found.items() if at > mark.number}
+
+    def restart_command(self) -> str:
+        return self.site_command
+
     def snapshot(self) -> Snapshot:
+        self.being_read("snapshot")
         return snapshot_of(self, self)
 
     def being_read(self, method: str, *, recorded: bool = False) -> None:
@@ -319,6 +336,24 @@ class MemoryCluster(MemoryParts):
 
     def _unregister(self, _broker: int) -> ChangeResult:
         return ChangeResult(41, "NOT_SENT", "with ZooKeeper the registration of a broker ends with its session")
+
+    def restart_node(self, role: NodeRole, node: int, template: str) -> ChangeResult:
+        return self._change("restart_node", (role, node, template), lambda: self._restart(role, node, template))
+
+    def _restart(self, role: NodeRole, node: int, template: str) -> ChangeResult:
+        if template != self.site_command:
+            return ChangeResult(41, "NOT_SENT", f"{template!r} is not the command of the inventory")
+        if role is NodeRole.CONTROLLER:
+            self.controllers[node] = self.records.next_zxid()
+            if self.records.controller == node:
+                self.records.controller = min(self.controllers.keys() - {node})
+            return ChangeResult(0, "NONE")
+        self.shut_down(node)
+        self.revive(node)
+        return ChangeResult(0, "NONE")
+
+    def shut_down(self, *brokers: int) -> None:
+        self.kill(*brokers)
 
     def delete_key(self, tp: TopicPartition, key: bytes) -> ChangeResult:
         return self._change("delete_key", (tp, key), lambda: answers.delete_key(self, tp, key))

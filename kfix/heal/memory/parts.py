@@ -24,6 +24,8 @@ class MemoryParts:
     - `transactions`: the state of each transactional.id; `open_batches`: the batches at last stable offsets
     - `decisions`: earlier records of `__transaction_state`; `compacted`: whether some of them were removed
     - `pending`: {group: {partition: producer id whose open transaction holds its offset}}
+    - `controllers`: {voter of a KRaft quorum, if it is shown: the zxid of its last start}
+    - `site_command`: the inventory's command that restarts a node
     - `disks`: the metadata logs in log directories of this host
     - `load_failures`: offsets partitions that no coordinator can load
     """
@@ -38,6 +40,8 @@ class MemoryParts:
         self.loading: dict[int, int] = {}
         self.committed: dict[str, dict[TopicPartition, StoredOffset]] = {}
         self.members: set[str] = set()
+        self.site_command = ""
+        self.controllers: dict[int, int] = {}
         self.joined: dict[str, MemoryGroup] = {}
         self.transactions: dict[str, TransactionState] = {}
         self.decisions: list[TransactionState] = []

@@ -8,7 +8,7 @@ from kfix import __version__
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.core.ports import ClusterReader
 from kfix.core.snapshot.memory import Memory
-from kfix.core.snapshot.quorum import ELR_FEATURE, ControllerAnswer, QuorumView
+from kfix.core.snapshot.quorum import ELR_FEATURE, ControllerAnswer, QuorumReplica, QuorumView
 from kfix.core.snapshot.snapshot import (
     NO_LEADER,
     BrokerView,
@@ -110,7 +110,7 @@ def _groups(cluster: MemoryParts, reader: ClusterReader) -> tuple[Group, ...]:
 
 
 def _quorum(cluster: MemoryParts, talking: list[MemoryBroker], *, down: bool) -> QuorumView:
-    """Returns the view of a quorum of one controller, which may not answer."""
+    """Returns the view of a quorum of whose controllers only the active one is asked, which may not answer."""
     node, address = cluster.records.controller or 0, "controller100.example:9093"
     leaderless = [tp for tp, state in cluster.records.states.items() if state.leader == NO_LEADER]
     eligible = {tp: found for tp in leaderless if (found := cluster.eligible(tp)) is not None}
@@ -130,7 +130,12 @@ def _quorum(cluster: MemoryParts, talking: list[MemoryBroker], *, down: bool) ->
         key: value for key in (MIN_ISR, UNCLEAN) if (value := cluster.settings.of_controllers()[key]) is not None
     }
     return replace(
-        view, controller_settings={node: settings}, leader=node, epoch=cluster.records.epoch, high_watermark=_HIGH
+        view,
+        controller_settings={node: settings},
+        leader=node,
+        epoch=cluster.records.epoch,
+        high_watermark=_HIGH,
+        voters=tuple(QuorumReplica(each, _HIGH, 0.0, 0.0) for each in sorted(cluster.controllers)),
     )
 
 

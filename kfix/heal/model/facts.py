@@ -39,7 +39,7 @@ PARTITION_FACTS = (
 #: `eligible_needed` is the number of partitions on KRaft that have eligible leader replicas outside the ISR, or no
 #: leader.
 #: `applied` is the metadata offset that each broker of a KRaft cluster has applied, `partitions` are replicas and ISR
-#: by the newest of them; neither needs an active controller.
+#: by the newest of them; neither needs an active controller. `restart_command` is that of the inventory.
 CLUSTER_FACTS = (
     "controller",
     "controller_epoch",
@@ -49,7 +49,10 @@ CLUSTER_FACTS = (
     "eligible_needed",
     "applied",
     "partitions",
+    "restart_command",
 )
+#: Of the cluster, too. They change by themselves, so no plan rests on them: `start_mark` is a moment between starts.
+PASSING_FACTS = ("start_mark",)
 #: `registered` is whether it is alive; the others are of a KRaft cluster's record of it. `runs` is whether its process
 #: runs, although it may be fenced.
 _RECORDED = ("registration", "voter", "replicas", "hidden")
@@ -126,7 +129,7 @@ def about(tp: TopicPartition, *names: str) -> tuple[str, ...]:
 
 def about_cluster(*names: str) -> tuple[str, ...]:
     for name in names:
-        if name not in CLUSTER_FACTS:
+        if name not in (*CLUSTER_FACTS, *PASSING_FACTS):
             raise ValueError(f"there is no fact {name!r} about a cluster")
     return tuple(f"{CLUSTER}.{name}" for name in names)
 
@@ -198,7 +201,7 @@ def split_key(key: str) -> FactKey:
             raise ValueError(f"there is no fact {key!r}")
         return FactKey(f"{kind} {name}", config, resource=(ResourceKind(kind), name), own=f"{prefix}:" == _CONFIG)
     owner, _, name = key.rpartition(".")
-    if owner == CLUSTER and name in CLUSTER_FACTS:
+    if owner == CLUSTER and name in (*CLUSTER_FACTS, *PASSING_FACTS):
         return FactKey(owner, name)
     broker = broker_id(owner.removeprefix(_BROKER))
     if owner.startswith(_BROKER) and name in (*BROKER_FACTS, *SNAPSHOT_FACTS) and broker is not None:

@@ -10,11 +10,12 @@ from kfix.core.derive.restoring import OffsetsItem
 from kfix.core.errors import RefusedError, UnreachableError
 from kfix.core.ports import ClusterReader
 from kfix.core.snapshot.offsets import StoredOffset
-from kfix.core.snapshot.reading import ResourceKind
+from kfix.core.snapshot.reading import NodeName, ResourceKind
 from kfix.core.snapshot.record import ClusterRecord
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.placement.impact import batches, throttled
 from kfix.heal.placement.world import Move, World
+from kfix.heal.planning.rolling import others_of, restart_order
 from kfix.heal.probes.configs import THROTTLES
 from kfix.heal.probes.groups import to_text
 from kfix.heal.record import record_to_plan_with
@@ -72,6 +73,9 @@ class Items:
                 )
             case "cluster.unpreferred":
                 return tuple(_partition(name, tp) for tp in self._unpreferred())
+            case "cluster.nodes":
+                order = restart_order(self._seen.snapshot)
+                return tuple(_node(name, each, others_of(each, order)) for each in order)
             case "saved.offsets":
                 return tuple(_offsets(name, each) for each in self._seen.offsets)
             case "logged.offsets":
@@ -157,6 +161,12 @@ class Items:
 def _offsets(name: str, each: OffsetsItem) -> Item:
     values = {f"{name}.group": each.group, f"{name}.topic": each.topic, f"{name}.offsets": to_text(each.offsets)}
     return Item(f"{each.group}/{each.topic}", values)
+
+
+def _node(name: str, node: NodeName, others: tuple[int, ...]) -> Item:
+    role, number = node
+    values: dict[str, Value] = {f"{name}.role": role.value, f"{name}.number": number, f"{name}.others": others}
+    return Item(f"{role.value}-{number}", values)
 
 
 def _partition(name: str, tp: TopicPartition) -> Item:

@@ -177,19 +177,31 @@ def _committed(reader: ClusterReader, group: str, tp: TopicPartition) -> str | N
 
 
 def _about_cluster(reader: ClusterReader, name: str) -> _Found:
-    if name == "mode":
-        return _Found(reader.identity().mode.value, "settings of the brokers")
     if name == "eligible_needed":
         found = reader.every_partition().values()
         return _Found(sum(each.eligible_needed is not False for each in found), _PARTITIONS)
     if name == "migrating":
         return _Found(reader.migrating(), "/migration and /controller")
+    if name in _AT_ONCE:
+        return _AT_ONCE[name](reader)
     if name in _APPLIED:
         return _Found(_APPLIED[name](reader.applied()), "each broker")
     node = reader.controller()
     if name == "controller":
         return _Found(node.broker, "/controller")
     return _Found(_CONTROLLER[name](node), "/controller_epoch", node.epoch_version)
+
+
+def _start_mark(reader: ClusterReader) -> _Found:
+    mark = reader.start_mark()
+    return _Found(f"{mark.number}@{mark.epoch}", "the record in which nodes register")
+
+
+_AT_ONCE: Mapping[str, Callable[[ClusterReader], _Found]] = {
+    "mode": lambda reader: _Found(reader.identity().mode.value, "settings of the brokers"),
+    "restart_command": lambda reader: _Found(reader.restart_command(), "the inventory"),
+    "start_mark": _start_mark,
+}
 
 
 def _about_partition(reader: ClusterReader, tp: TopicPartition, name: str) -> _Found:

@@ -8,10 +8,22 @@ from kfix.core.errors import UnreachableError
 from kfix.core.ports import ClusterReader
 from kfix.heal.model.answer import Answer, Verdict
 from kfix.heal.model.plan import CheckCall
-from kfix.heal.probes import brokers, configs, coordinators, groups, isr, leadership, logs, moves, quorum, transactions
+from kfix.heal.probes import (
+    brokers,
+    configs,
+    coordinators,
+    groups,
+    isr,
+    leadership,
+    logs,
+    moves,
+    quorum,
+    rolling,
+    transactions,
+)
 from kfix.heal.probes.base import Probe
 
-_MODULES = (brokers, configs, coordinators, groups, isr, leadership, logs, moves, quorum, transactions)
+_MODULES = (brokers, configs, coordinators, groups, isr, leadership, logs, moves, quorum, rolling, transactions)
 _FOUND = (each for module in _MODULES for each in vars(module).values() if isinstance(each, Probe))
 ALL: Mapping[str, Probe] = {each.name: each for each in sorted(_FOUND, key=lambda probe: probe.name)}
 

@@ -54,6 +54,7 @@ ITEMS: Mapping[str, tuple[str, ...]] = {
     "placement.topics": ("name", "leaders", "followers"),
     "cluster.throttled": ("kind", "name"),
     "cluster.unpreferred": (),
+    "cluster.nodes": ("role", "number", "others"),
     "saved.offsets": ("group", "topic", "offsets"),
     "logged.offsets": ("group", "topic", "offsets"),
 }

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from inspect import signature
 
-from kfix.heal.memory.incidents import coordinators, groups, partitions, quorum, registrations
+from kfix.heal.memory.incidents import coordinators, groups, partitions, quorum, registrations, restarts
 from kfix.heal.memory.incidents.coordinators import ORDERS, STUCK
 from kfix.heal.memory.incidents.prepared import PreparedIncident, found, requested
 from kfix.heal.memory.kraft import MemoryKraftCluster
@@ -20,7 +20,7 @@ Make = Callable[..., PreparedIncident]
 
 def _named() -> Iterator[tuple[str, Make]]:
     """Yields each public function that returns an incident; one with a parameter `kind` also for a KRaft cluster."""
-    for module in (coordinators, groups, partitions, quorum, registrations):
+    for module in (coordinators, groups, partitions, quorum, registrations, restarts):
         for function, make in vars(module).items():
             if (
                 not function.startswith("_")

@@ -130,6 +130,16 @@ def test_defaults_hold_where_a_cluster_has_no_value_and_tags_and_windows_add_up(
     assert [w.minutes for w in b.windows] == [60, 90]
 
 
+def test_the_command_that_restarts_a_node_is_that_of_the_cluster_or_of_the_defaults():
+    body = (
+        "defaults: {restart_command: 'restart {node}'}\n"
+        "clusters: {a: {bootstrap: 'h:1'}, b: {bootstrap: 'h:1', restart_command: 'ssh k-{node} again'}}\n"
+    )
+    assert [each.restart_command for each in read(body).clusters.values()] == ["restart {node}", "ssh k-{node} again"]
+    with pytest.raises(InvalidFileError, match=r"has no \{node\} among its arguments"):
+        read("clusters: {a: {bootstrap: 'h:1', restart_command: 'restart everything'}}\n")
+
+
 def test_a_time_with_an_offset_is_taken_in_utc():
     body = "clusters: {a: {bootstrap: 'h:1', windows: [{start: 2026-01-02T01:00+02:00, end: 2026-01-02T00:30Z}]}}\n"
     [window] = read(body).clusters["a"].windows

@@ -1,5 +1,6 @@
 """Configs, logs and changes of them over real sockets, with brokers that answer as kafka-python encodes."""
 
+import sys
 import time
 
 import pytest
@@ -12,7 +13,7 @@ from kfix.core.kafka.codec import ByteReader
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.offsets import StoredOffset
-from kfix.core.snapshot.reading import ConfigValue, LogDirs, LogTail, ResourceKind, StableEnd
+from kfix.core.snapshot.reading import ConfigValue, LogDirs, LogTail, NodeRole, ResourceKind, StableEnd
 from kfix.core.snapshot.snapshot import ClusterIdentity, ControllerNode, Mode, TopicPartition
 from kfix.core.snapshot.transactions import OpenBatch
 from kfix.core.target import Target
@@ -399,3 +400,32 @@ def test_a_registration_is_removed_by_its_id_and_the_answer_is_read_whole():
     said = Writer().i32(0).i16(102).compact_string("Broker ID 4 is not currently registered.").no_tags().done()
     found = request.decode(ByteReader(said))
     assert (found.error, found.message) == (102, "Broker ID 4 is not currently registered.")
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "accepted", "unknown"),
+    [("raise SystemExit(0)", "NONE", True, False), ("raise SystemExit('no route')", "COMMAND_FAILED", False, True)],
+)
+def test_a_command_that_fails_may_have_stopped_its_node(code, name, accepted, unknown):
+    template = f'{sys.executable} -c "{code}" {{node}}'
+    changer = LiveChanger(Target((), restart_command=template), None, Reader({}))
+    result = changer.restart_node(NodeRole.BROKER, 3, template)
+    assert (result.name, result.accepted, result.unknown) == (name, accepted, unknown)
+    assert ("exit code 1: no route" in result.message) is unknown
+
+
+@pytest.mark.parametrize("own", ["", "restart {node}"])
+def test_no_command_but_that_of_the_inventory_is_run(own, tmp_path):
+    there = tmp_path / "made"
+    template = f"touch {there} {{node}}"
+    result = LiveChanger(Target((), restart_command=own), None, Reader({})).restart_node(NodeRole.BROKER, 3, template)
+    assert (result.name, there.exists()) == ("NOT_SENT", False)
+    assert "is not the command of the inventory" in result.message
+
+
+def test_a_program_that_is_missing_was_not_sent():
+    template = "no-such-program {node}"
+    result = LiveChanger(Target((), restart_command=template), None, Reader({})).restart_node(
+        NodeRole.BROKER, 3, template
+    )
+    assert (result.name, result.unknown) == ("NOT_SENT", False)

@@ -11,13 +11,16 @@ import pytest
 
 from kfix.core.collect.quorum_rows import DEPOSED_MS, clock_ahead, unsustained
 from kfix.core.errors import UnreachableError
+from kfix.core.kafka import records
 from kfix.core.kafka.kraft_messages import DescribedQuorum, EligibleReplicas, VoterState
 from kfix.core.kafka.metadata import MetadataResponse
+from kfix.core.kafka.requests import FetchedRecords
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.quorum import EligibleLeaders
-from kfix.core.snapshot.reading import ChangeResult
+from kfix.core.snapshot.reading import ChangeResult, NodeName, StartMark
 from kfix.core.snapshot.snapshot import Assignment, ClusterIdentity, Endpoint, Mode, PartitionView, TopicPartition
 from kfix.core.target import Target
+from kfix.core.timing import Deadline
 from kfix.heal.live import changer as live_changer
 from kfix.heal.live import controllers as live_controllers
 from kfix.heal.live import kraft_authority as live
@@ -366,3 +369,54 @@ def test_a_voter_is_one_and_its_last_fetch_is_known(authority: Any, monkeypatch:
     monkeypatch.setattr(live, "hidden_topics", lambda *_: "")
     read = found.registration(101)
     assert (read.state, read.voter, read.fetched) == ("absent", True, 0.2)
+
+
+class Log:
+    """The active controller as far as Fetch goes: one batch for each record, from `first` on."""
+
+    endpoint = ENDS[1]
+
+    def __init__(self, *values: bytes, first: int = 0, error: int = 0) -> None:
+        self.batches = {first + n: one_record(first + n, value) for n, value in enumerate(values)}
+        self.error = error
+
+    def call(self, request: Any, _deadline: object) -> FetchedRecords:
+        at = int.from_bytes(request.body[51:59], "big")
+        if self.error:
+            return FetchedRecords(self.error, -1, -1, b"")
+        return FetchedRecords(0, len(self.batches), 0, self.batches.get(at, b""))
+
+
+def one_record(offset: int, value: bytes) -> bytes:
+    return records._one_record(b"", records._to_varint(len(value)) + value, 0, offset, 3, 0)
+
+
+def registers(kind: int, node: int) -> bytes:
+    """The begin of a registration: frame 1, type, version 0, id."""
+    return bytes((1, kind, 0)) + node.to_bytes(4, "big")
+
+
+def starts(log: Log, since: int, high: int) -> Mapping[NodeName, int]:
+    controllers = live_controllers.Controllers(Security(), ())
+    controllers._lines[ENDS[1]], controllers._last = log, ENDS[1]  # type: ignore[assignment]
+    return controllers.starts_since(StartMark(since, 3), DescribedQuorum(0, 100, 7, high), Deadline.after(5))
+
+
+def test_nodes_that_registered_since_a_mark_are_read_from_the_metadata_log() -> None:
+    log = Log(registers(0, 1), registers(2, 7), registers(27, 101), registers(0, 2), registers(0, 2))
+    assert starts(log, 0, 5) == {("broker", 1): 0, ("controller", 101): 2, ("broker", 2): 4}
+    assert starts(log, 1, 5) == {("controller", 101): 2, ("broker", 2): 4}
+    assert starts(log, 5, 5) == {}
+
+
+def test_a_metadata_log_that_cannot_be_read_leaves_starts_unknown() -> None:
+    with pytest.raises(UnreachableError, match=r"from offset 0 on was not read: .*snapshot"):
+        starts(Log(registers(0, 1), first=3), 0, 4)
+    with pytest.raises(UnreachableError, match=r"CLUSTER_AUTHORIZATION_FAILED.*ClusterAction"):
+        starts(Log(error=31), 0, 4)
+    with pytest.raises(UnreachableError, match="offsets 0 to 0"):
+        starts(Log(b"\x07"), 0, 1)
+    with pytest.raises(UnreachableError, match="no listener of a controller"):
+        live_controllers.Controllers(Security(), ()).starts_since(
+            StartMark(0), DescribedQuorum(0, 100, 7, 4), Deadline.after(5)
+        )

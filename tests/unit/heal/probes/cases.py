@@ -20,6 +20,7 @@ from tests.unit.heal.probes.load_failure_cases import USUAL
 from tests.unit.heal.probes.min_isr_cases import CASES as MIN_ISRS
 from tests.unit.heal.probes.quorum_cases import CASES as QUORUM
 from tests.unit.heal.probes.registration_cases import CASES as REGISTRATIONS
+from tests.unit.heal.probes.rolling_cases import CASES as ROLLING
 
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 TOPIC: Mapping[str, ArgValue] = {"kind": "topic", "name": "orders"}
@@ -238,6 +239,7 @@ CASES: list[Case] = [
     ("transaction_ended", four_brokers, THAT, "inconclusive", "no record since then"),
     *MIN_ISRS,
     *QUORUM,
+    *ROLLING,
     *REGISTRATIONS,
     ("transaction_hangs", transaction("transaction-marker-lost"), {**ON_TP, "hanging": HANGS}, "pass", "commit"),
     ("transaction_hangs", transaction("transaction-late-record"), {**ON_TP, "hanging": HANGS}, "fail", "abort"),

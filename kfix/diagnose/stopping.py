@@ -82,7 +82,7 @@ class Assessment:
     unknown: tuple[str, ...] = ()
 
 
-def judge_stop(case: CaseFile, failure: Failure, *, lasting: bool) -> Assessment:
+def judge_stop(case: CaseFile, failure: Failure, *, lasting: bool = False) -> Assessment:
     """Returns what would stop while these nodes are down; `lasting`: for good, not only for a restart.
 
     The hosts of ZooKeeper's servers go down only with racks. Raises UnreachableError as `forecast` does.

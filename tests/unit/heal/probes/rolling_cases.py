@@ -1,0 +1,66 @@
+"""Probes of a rolling restart, and what each must see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from kfix.core.args import ArgValue
+from kfix.core.snapshot.reading import ResourceKind
+from kfix.heal.memory.cluster import MemoryCluster
+from kfix.heal.memory.incidents import ALL as INCIDENTS
+
+Case = tuple[str, Callable[[], MemoryCluster], Mapping[str, ArgValue], str, str]
+BROKER: Mapping[str, ArgValue] = {"role": "broker", "node": 2}
+#: Before any broker was started again.
+SINCE: Mapping[str, ArgValue] = {**BROKER, "since": INCIDENTS["restartable"]().cluster.records.zxid, "epoch": 0}
+CONTROLLER: Mapping[str, ArgValue] = {"role": "controller", "node": 101}
+
+
+def with_(change: Callable[[MemoryCluster], object], incident: str = "restartable") -> Callable[[], MemoryCluster]:
+    def made() -> MemoryCluster:
+        cluster = INCIDENTS[incident]().cluster
+        change(cluster)
+        return cluster
+
+    return made
+
+
+def strict(cluster: MemoryCluster) -> None:
+    cluster.alter_configs(ResourceKind.TOPIC, "orders", {"min.insync.replicas": "2"})
+
+
+def strict_without_3(cluster: MemoryCluster) -> None:
+    strict(cluster)
+    cluster.kill(3)
+
+
+def again(cluster: MemoryCluster) -> None:
+    cluster.kill(2)
+    cluster.revive(2)
+
+
+def unread(cluster: MemoryCluster) -> None:
+    cluster.faults.unreadable[cluster.authority] = "gone"
+
+
+def alone(cluster: MemoryCluster) -> None:
+    cluster.controllers = {100: 0, 101: 0}
+
+
+CASES: tuple[Case, ...] = (
+    ("restart_is_safe", with_(strict), BROKER, "pass", "nothing would stop"),
+    ("restart_is_safe", with_(strict_without_3), BROKER, "fail", "(until broker 3 is started"),
+    ("restart_is_safe", with_(lambda c: c.kill(2)), BROKER, "fail", "broker 2 is already down"),
+    ("restart_is_safe", with_(lambda c: c.silence(3)), BROKER, "inconclusive", "broker 3"),
+    ("restart_is_safe", with_(strict, "restartable-kraft"), CONTROLLER, "pass", "no further controller may fail"),
+    ("restart_is_safe", with_(alone, "restartable-kraft"), CONTROLLER, "fail", "2 are a majority"),
+    ("node_started_since", with_(strict), SINCE, "fail", "broker 2 has not registered since"),
+    ("node_started_since", with_(again), SINCE, "pass", "broker 2 registered at"),
+    ("node_started_since", with_(lambda c: c.kill(2)), SINCE, "fail", "has not registered since"),
+    ("node_started_since", with_(unread), SINCE, "inconclusive", "gone"),
+    ("cluster_whole", with_(strict), {}, "pass", "3 brokers"),
+    ("cluster_whole", with_(strict, "restartable-kraft"), {}, "pass", "3 brokers"),
+    ("cluster_whole", with_(lambda c: c.kill(3)), {}, "fail", "[3] not in sync"),
+    ("cluster_whole", with_(lambda c: c.kill(1, 2, 3)), {}, "fail", "does not answer"),
+    ("cluster_whole", with_(unread), {}, "inconclusive", "was not read"),
+)
