@@ -128,7 +128,7 @@ class Oracle:
 
     def _restore(self) -> None:
         if gone := self._controllers("dead"):
-            self.lab.restart_controller(*gone)
+            self.lab.restart(*gone, role="controller")
         dead = [b for b in self.lab.broker_ids if self.lab.nodes.condition(self.lab.state, "broker", b) == "dead"]
         if dead:
             self.lab.restart(*dead)
@@ -166,7 +166,7 @@ class Oracle:
         try:
             written = self._write_down(failure, stable=stopped is None)
             for controller in falling:
-                self.lab.kill_controller(controller)
+                self.lab.kill(controller, role="controller")
             self.lab.nodes.kill(self.lab.state, down)
         finally:
             if stopped is not None:
