@@ -66,7 +66,13 @@ def test_every_node_is_restarted_once_under_load_and_nothing_is_lost(lab, site):
 def test_a_run_that_is_killed_restarts_no_node_a_second_time(lab, site, cluster):
     planned = site().plan(BOOK)
     first, second, *_ = (step["id"] for step in planned.plan["steps"])
-    points = (f"-step.result:{first}", f"step.result:{first}", f"step.intent:{second}", "-run.end")
+    points = (
+        f"-step.result:{first}",
+        f"step.result:{first}",
+        f"step.intent:{second}",
+        f"step.result:{second}",
+        "-run.end",
+    )
     run = chain(site(), cluster, planned, points)
     started = [record["step"] for record in run.of("step.result") if record["changed"]]
     assert started == [step["id"] for step in planned.plan["steps"]]
