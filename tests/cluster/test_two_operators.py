@@ -35,12 +35,12 @@ def one_acted(two, said):
     for each, did in zip(said, acted, strict=True):
         if did:
             assert each.code == 0, each.out + each.err
-            assert "PROVED HEALED" in each.out
+            assert "PROVED" in each.out
             continue
         assert each.code in {0, 3, 9}, each.out + each.err
-        assert "PROVED HEALED" not in each.out
+        assert "PROVED" not in each.out
         if each.code == 0:
-            assert "ALREADY HEALTHY" in each.out
+            assert "ALREADY HEALTHY" in each.out or "NOTHING TO DO" in each.out
             assert "nothing was changed" in each.out
         if each.code == 9:
             assert "held by" in each.err

@@ -12,6 +12,7 @@ from typing import Any, TextIO
 from rich.console import Console
 from rich.text import Text
 
+from kfix.core.diagnosis.finding import REQUEST
 from kfix.core.harmless import for_json
 from kfix.core.run import Aborted
 from kfix.front.console import block, joined, styled
@@ -95,12 +96,14 @@ def closing(
     """
     if not changed and plan.undoes:
         return styled(f"NOTHING TO ROLL BACK  of run {plan.undoes}; nothing was changed (run {run})", "bold green")
+    requested = plan.finding.code == REQUEST
+    if not changed and requested:
+        return styled(f"NOTHING TO DO  {plan.runbook.id}; nothing was changed (run {run})", "bold green")
     if not changed:
         return styled(f"ALREADY HEALTHY  {plan.finding.key}; nothing was changed (run {run})", "bold green")
     steps = ", ".join(dict.fromkeys(text.partition(":")[0].removeprefix("undo-") for text in changed))
-    done = (
-        f"ROLLED BACK  run {plan.undoes}: {steps}" if plan.undoes else f"PROVED HEALED  {plan.finding.key}  by {steps}"
-    )
+    done = f"DONE AND PROVED  {plan.runbook.id}" if requested else f"PROVED HEALED  {plan.finding.key}"
+    done = f"ROLLED BACK  run {plan.undoes}: {steps}" if plan.undoes else f"{done}  by {steps}"
     words = [styled(f"{done}, {seconds:.1f} s from approval to proof", "bold green")]
     words += [styled(f"skipped:  {text}", "yellow") for text in left]
     words += [

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from rich.console import Console
 
 from kfix.core.args import Args
+from kfix.core.diagnosis.finding import REQUEST
 from kfix.front.console import console_on
 from kfix.heal.model.answer import Answer, Verdict
 from kfix.heal.model.plan import CheckCall
@@ -151,6 +153,13 @@ def test_the_end_shows_what_was_left_and_what_is_still_to_come(stage: Stage) -> 
     assert "PROVED HEALED" in text
     assert "skipped:  grow:t-1 was refused" in text
     assert "still pending:  isr_full(partition=t-0): isr [2]; expected: all replicas" in text
+
+
+def test_the_end_of_a_run_on_request_names_the_runbook_and_no_finding(stage: Stage) -> None:
+    plan = stage.plan()
+    asked = reseal(plan, finding=replace(plan.finding, code=REQUEST, obj="cluster"))
+    assert closing(asked, ("nudge: x",), 1.0, "R").plain.startswith("DONE AND PROVED  coordinator-stuck  by nudge")
+    assert closing(asked, (), 1.0, "R").plain.startswith("NOTHING TO DO  coordinator-stuck")
 
 
 def test_the_end_of_a_run_that_takes_back(stage: Stage) -> None:
