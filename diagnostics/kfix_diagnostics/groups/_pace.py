@@ -147,7 +147,9 @@ def _at_record(
 ) -> Slowness | None:
     """Returns the pattern RECORD if members come and go, or if the member of these partitions keeps up with others."""
     then, now = ({member.id: member for member in each.members or ()} for each in (before, last))
-    rejoined = tuple({**now, **then}[each] for each in sorted(now.keys() ^ then.keys()))
+    # An earlier snapshot shows no members.
+    changed = () if before.members is None else sorted(now.keys() ^ then.keys())
+    rejoined = tuple({**now, **then}[each] for each in changed)
     member = _owner(last.members or (), tps)
     others = [paces[tp] for tp in (member.assigned if member is not None else ()) if tp in paces and tp not in tps]
     if rejoined or any(each.read >= _KEEPS_UP * each.came and each.read > 0 for each in others):

@@ -149,6 +149,11 @@ SICK: dict[str, list[Sick]] = {
         ),
         # Found by a plain diagnosis: what an earlier snapshot read.
         Sick(lambda: remembered(300, ((3, 90), (60, 90), (9, 9)), ((3, 120), (95, 99), (9, 9))), "group g2", WARNING),
+        Sick(
+            lambda: remembered(300, ((3, 90), (60, 90), (9, 9)), ((3, 120), (95, 99), (9, 9)), members=TWO),
+            "group g2",
+            WARNING,
+        ),
     ],
 }
 WELL: dict[str, list[Callable[[], Snapshot]]] = {

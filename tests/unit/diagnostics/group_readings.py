@@ -150,11 +150,11 @@ def stands_at_a_record() -> Snapshot:
     return replace(found, group_readings=(before, replace(after, members=(again, TWO[1]))))
 
 
-def remembered(seconds: float, before: Positions, now: Positions) -> Snapshot:
-    """Returns a plain snapshot, which knows the positions of an earlier one."""
+def remembered(seconds: float, before: Positions, now: Positions, **changes: Any) -> Snapshot:
+    """Returns a plain snapshot, which knows the positions of an earlier one; the members of the group were not read."""
     was, last = (
         replace(each, members=None, endpoint=None, state="", coordinator=2)
         for each in paced(before, now).group_readings
     )
-    was = replace(was, taken_at=NOW - seconds)
+    was, last = replace(was, taken_at=NOW - seconds), replace(last, **changes)
     return base().snapshot(group_readings=(last,), memory=Memory(("g2",), positions=(was,)))
