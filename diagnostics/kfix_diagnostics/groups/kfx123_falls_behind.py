@@ -182,9 +182,9 @@ def _skip(group: str, tps: tuple[TopicPartition, ...], paces: Paces, case: CaseF
     tp, committed = tps[0], paces[tps[0]].committed
     topic = shlex.quote(tp.topic)
     yield Remedy(
-        "If it has to be skipped, keep the record first",
-        f"kafka-console-consumer.sh {servers(case)} --topic {topic} --partition {tp.partition} --offset {committed} "
-        f"--max-messages 1 --property print.key=true > {topic}-{tp.partition}-{committed}.txt",
+        "If it has to be skipped, keep the record first: this prints it",
+        f"kafka-console-consumer.sh {servers(case, '--consumer.config')} --topic {topic} --partition {tp.partition} "
+        f"--offset {committed} --max-messages 1 --property print.key=true",
     )
     yield Remedy(
         "Then stop the consumers of the group and skip this record alone; --execute instead of --dry-run does it",
