@@ -1,7 +1,8 @@
 # `make demo` and `make test` install all they need: see .ci/setup. VENV may name another folder.
 VENV ?= .venv
 BIN := $(VENV)/bin
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
+# Tests on real brokers wait half of their time: three workers fill two cores.
+PYTEST := $(BIN)/python -m pytest -n 3 --dist loadgroup
 
 # Tests start kfix hundreds of times: with byte code, as it is installed.
 export PYTHONDONTWRITEBYTECODE :=
@@ -26,17 +27,16 @@ fleet-demo:
 	@$(BIN)/kfix fleet demo --store $(FLEET)/store --html $(FLEET)/report.html
 	@echo "open $(FLEET)/report.html in a browser"
 
-# What every change must pass, in a quarter of an hour on two idle cores: every function of tests/unit, tests/catalogue,
+# What every change must pass, in ten minutes on two idle cores: every function of tests/unit, tests/catalogue,
 # tests/proofs and tests/browser with some of its copies, a session of Spark, and real brokers of every line of Kafka.
 # Costs decide (tests/suite); `make parts` shows what runs when. KFIX_TEST_PATIENCE=3 multiplies all time-outs.
 test: setup-dev
 	@$(PYTEST) --part fast
 
-# One slice of a round of all other tests, chosen by the commit: CI runs it after `make test`. TURN=N runs another one. Tests on real
-# brokers wait half of their time: three at once fill two cores.
+# One slice of a round of all other tests, chosen by the commit: CI runs it after `make test`. TURN=N runs another one.
 TURN ?=
 slice: setup-dev
-	@$(PYTEST) -n 3 --part slice $(if $(TURN),--turn $(TURN))
+	@$(PYTEST) --part slice $(if $(TURN),--turn $(TURN))
 
 # All tests: about three hours on two cores.
 test-all: setup-dev

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import tempfile
 from contextlib import suppress
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from kfix.core.harmless import one_line
@@ -30,6 +31,20 @@ def command_words(template: str, role: str, node: int) -> list[str]:
     if not any(NODE in word for word in words[1:]):
         raise ValueError(f"{template!r} has no {NODE} among its arguments")
     return [word.replace(NODE, str(node)).replace(_ROLE, role) for word in words]
+
+
+def is_running(words: list[str]) -> bool:
+    """Returns whether a process of this host carries out this command, such as one whose kfix was killed.
+
+    A script stands in its command line behind the program that reads it, and with its whole path.
+    """
+    wanted = [Path(words[0]).name, *words[1:]]
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            found = file.read_bytes().decode("utf-8", "surrogateescape").split("\0")[:-1][-len(wanted) :]
+            if found and [Path(found[0]).name, *found[1:]] == wanted:
+                return True
+    return False
 
 
 def carry_out(words: list[str], seconds: float) -> CommandEnd:

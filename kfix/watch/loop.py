@@ -259,10 +259,10 @@ def _name(diagnosis: Diagnosis) -> str:
 
 def _lags(snapshot: Snapshot) -> dict[str, tuple[int, float | None]]:
     """Returns {group: the records that it is behind, and the seconds}, by this snapshot and what is remembered."""
-    before = {each.group: each for each in snapshot.memory.positions}
+    remembered = {each.group: each for each in snapshot.memory.positions}
     found: dict[str, tuple[int, float | None]] = {}
     for group, readings in by_group(snapshot.group_readings).items():
         if (lag := readings[-1].lag) is not None:
-            was = before.get(group)
+            was = remembered.get(group)
             found[group] = lag, None if was is None else seconds_behind(was, readings[-1])
     return found

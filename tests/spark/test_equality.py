@@ -233,7 +233,10 @@ def test_every_table_of_a_second_night_is_the_same_and_no_row_of_it_passes_throu
                     several,
                     engine,
                     number=number,
-                    snapshots={f"called {number}": replace(renamed, topic_ids=ids)},
+                    snapshots={
+                        f"called {number}": replace(renamed, topic_ids=ids),
+                        "facts": replace(PlantedFleet().beta(0).snapshot(), taken_at=day_seconds(number)),
+                    },
                 ),
                 engine,
             )

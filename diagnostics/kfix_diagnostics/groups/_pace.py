@@ -36,19 +36,27 @@ class PartitionPace:
     ahead: int
 
     @property
+    def _waits(self) -> bool:
+        """Whether the lag is more than the delay of a commit or of a restart, at both ends."""
+        least = min(self.before, self.lag)
+        return least > 0 and least >= _WORTH * self.came
+
+    @property
     def stands(self) -> bool:
-        return self.read == 0 and self.before > 0 and self.lag > 0
+        return self.read == 0 and self._waits
 
     @property
     def falls_behind(self) -> bool:
-        """More comes than is read, and the lag is more than the delay of a commit, at both ends."""
-        worth = min(self.before, self.lag) >= _WORTH * self.came
-        return self.came > 0 and self.lag > self.before and worth and self.read < _KEEPS_UP * self.came
+        return self.came > 0 and self.lag > self.before and self._waits and self.read < _KEEPS_UP * self.came
 
     @property
     def overtaken_in(self) -> float | None:
-        """Seconds until the start of the log reaches the committed offset at these rates; None if it does not."""
-        if self.deleted <= self.read or self.lag == 0:
+        """Seconds until the start of the log reaches the committed offset at these rates; None if it does not.
+
+        The start moves by whole segments, so at a deletion it is quicker than any group: only a group that is nearer to
+        the start than to the end is in danger.
+        """
+        if self.deleted <= self.read or self.ahead >= self.lag:
             return None
         return self.ahead / (self.deleted - self.read)
 
@@ -128,7 +136,8 @@ def slow(before: GroupReading, last: GroupReading, paces: Paces) -> Slowness | N
     if not any(each.read > 0 for each in paces.values()):
         return None
     if last.members is None:
-        still = tuple(sorted(tp for tp, each in paces.items() if each.stands))
+        # It was not read whether only markers of transactions are left, which no consumer receives.
+        still = tuple(sorted(tp for tp, each in paces.items() if each.stands and each.came > 0))
         return Slowness(LagPattern.STANDS, still) if still else None
     late = tuple(sorted(tp for tp, each in paces.items() if each.stands or each.falls_behind))
     standing = tuple(tp for tp in late if paces[tp].stands)
@@ -145,16 +154,18 @@ def at_a_record(before: GroupReading, last: GroupReading) -> bool:
 def _at_record(
     before: GroupReading, last: GroupReading, paces: Paces, tps: tuple[TopicPartition, ...]
 ) -> Slowness | None:
-    """Returns the pattern RECORD if members come and go, or if the member of these partitions keeps up with others."""
+    """Returns the pattern RECORD if members come and go while records arrive, or if the member keeps up with others."""
     then, now = ({member.id: member for member in each.members or ()} for each in (before, last))
     # An earlier snapshot shows no members.
     changed = () if before.members is None else sorted(now.keys() ^ then.keys())
     rejoined = tuple({**now, **then}[each] for each in changed)
+    fed = tuple(tp for tp in tps if paces[tp].came > 0)
+    if rejoined and fed:
+        return Slowness(LagPattern.RECORD, fed, _owner(last.members or (), fed), rejoined)
     member = _owner(last.members or (), tps)
     others = [paces[tp] for tp in (member.assigned if member is not None else ()) if tp in paces and tp not in tps]
-    if rejoined or any(each.read >= _KEEPS_UP * each.came and each.read > 0 for each in others):
-        return Slowness(LagPattern.RECORD, tps, member, rejoined)
-    return None
+    keeps_up = any(each.read >= _KEEPS_UP * each.came and each.read > 0 for each in others)
+    return Slowness(LagPattern.RECORD, tps, member) if keeps_up else None
 
 
 def _behind(members: Sequence[GroupMember], paces: Paces, tps: tuple[TopicPartition, ...]) -> Slowness:

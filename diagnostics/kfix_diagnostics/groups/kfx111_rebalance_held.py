@@ -33,7 +33,7 @@ Sources
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Debounce, Rows
 from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
@@ -49,9 +49,10 @@ _SHOWN = 5
 
 @ClusterCheck(severity=Severity.CRITICAL, debounce=Debounce.NONE)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
-    held = tuple(_stuck(case))
+    at_records = frozenset(_at_a_record(case))
+    held = tuple(_stuck(case, at_records))
     yield from held
-    named = {finding.obj for finding in held} | {f"group {name}" for name in _at_a_record(case)}
+    named = {finding.obj for finding in held} | {f"group {name}" for name in at_records}
     for group in case.snapshot.groups:
         if group.state in REBALANCING and f"group {group.name}" not in named:
             yield _rebalancing(group, case)
@@ -64,8 +65,7 @@ def _at_a_record(case: CaseFile) -> Iterator[str]:
             yield name
 
 
-def _stuck(case: CaseFile) -> Iterator[Finding]:
-    at_records = set(_at_a_record(case))
+def _stuck(case: CaseFile, at_records: Collection[str]) -> Iterator[Finding]:
     for name, readings in by_group(case.snapshot.group_readings).items():
         if len(readings) < 2 or name in at_records:
             continue

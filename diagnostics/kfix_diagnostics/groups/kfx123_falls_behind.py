@@ -8,16 +8,17 @@ How kfix knows
     `kfix diagnose --group G` reads the committed offsets and the log ends of a group that lags twice; the differences
     are rates. A plain diagnosis, a watch and an audit compare them with those that this host read a minute to an hour
     before, and report what stands while other partitions of the topic are read. A partition stands if its committed
-    offset is the same in both and records wait in both. It falls behind if its lag grew, less than 90 % of the arriving
-    records were read, and the lag was worth 5 s of them at both ends: less is a burst, or the delay of a commit. If the
-    consumers of a group cannot read on because of a transaction (KFX116, KFX122), a rebalance (KFX111) or a lost
-    leader, those findings report it.
+    offset is the same in both and records wait in both. It falls behind if its lag grew, and less than 90 % of the
+    arriving records were read. In both cases the lag has to be worth 5 s of the arriving records at both ends: less is
+    a burst, a restart, or the delay of a commit. If the consumers of a group cannot read on because of a transaction
+    (KFX116, KFX122), a rebalance (KFX111) or a lost leader, those findings report it.
 
     Partitions that stand while the member that has them reads others, or while members leave and join, wait at a record
     that fails its consumer. If everything that falls behind belongs to one member, and other members keep up, it is
     that member. If the partitions that fall behind get three times the records of the usual one, or more, they are hot.
     If most partitions fall behind, the members are too slow for the topic, or a quota holds them back. If the start of
-    the log moves faster than the committed offset, retention deletes unread records soon. A group in which nothing is
+    the log moves faster than the committed offset, which is nearer to it than to the end, retention deletes unread
+    records soon. A group in which nothing is
     committed in 10 s is not judged: its members may commit more seldom.
 
 Remedies, safest first
@@ -120,9 +121,11 @@ _MEANINGS: Final[Mapping[LagPattern, _Meaning]] = {
 
 @ClusterCheck(severity=Severity.CRITICAL, debounce=Debounce.NONE)
 def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
-    for readings in by_group(case.snapshot.group_readings).values():
+    remembered = {each.group: each for each in case.snapshot.memory.positions}
+    for name, readings in by_group(case.snapshot.group_readings).items():
         last = readings[-1]
-        before = readings[-2] if len(readings) > 1 and last.members is not None else _earlier(last, case)
+        several_read = len(readings) > 1 and last.members is not None
+        before = readings[-2] if several_read else _old_enough(remembered.get(name), last)
         if before is None or last.group_type == SHARE_GROUP:
             continue
         paces = paces_of(before, last)
@@ -134,9 +137,8 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
             yield _overtaken(last, overtaken, paces, case)
 
 
-def _earlier(last: GroupReading, case: CaseFile) -> GroupReading | None:
+def _old_enough(was: GroupReading | None, last: GroupReading) -> GroupReading | None:
     """Returns what an earlier snapshot of this host read of the group, if it is old enough and not too old."""
-    was = next((each for each in case.snapshot.memory.positions if each.group == last.group), None)
     return was if was is not None and APART <= last.taken_at - was.taken_at <= FORGET_POSITIONS else None
 
 

@@ -148,8 +148,8 @@ MEANINGS: Final = {
         "Do not start [it|them] with an empty disk: [it|they] may have the only copy of a record",
     ),
     "memory": Meaning(
-        "KFX402", _W, "a broker", "{broker} ran out of memory ({detail}): threads are dead, so requests may stay "
-        "without an answer although it is registered",
+        "KFX402", _W, "a broker", "{broker} ran out of memory ({detail}): it stops, or goes on with dead threads "
+        "and leaves requests without an answer",
         "the heap is too small for the partitions, connections and requests", _LIKELY,
         ("Raise the heap (KAFKA_HEAP_OPTS), then restart the broker with its old disk",), _DISK,
     ),

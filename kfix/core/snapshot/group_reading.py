@@ -211,8 +211,10 @@ def seconds_behind(before: GroupReading, last: GroupReading) -> float | None:
 
 def by_group(readings: Iterable[GroupReading]) -> dict[str, tuple[GroupReading, ...]]:
     """Returns {group: its readings, oldest first}."""
-    found = tuple(readings)
-    return {name: readings_of(found, name) for name in sorted({each.group for each in found})}
+    found: dict[str, list[GroupReading]] = {}
+    for each in sorted(readings, key=lambda each: (each.group, each.taken_at)):
+        found.setdefault(each.group, []).append(each)
+    return {name: tuple(own) for name, own in found.items()}
 
 
 def readings_of(readings: Iterable[GroupReading], group: str) -> tuple[GroupReading, ...]:

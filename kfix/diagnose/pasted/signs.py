@@ -182,7 +182,6 @@ SERVER: Final = (
     *_sign("tls port", r"kafka-(?:producer-network|admin-client|coordinator-heartbeat)-thread(?s:.*?)"
            r"(?P<detail>OutOfMemoryError: [\w ]+)",
            r"(?P<detail>OutOfMemoryError: [\w ]+)(?s:.{0,900}?)kafka\.clients\.NetworkClient\.poll"),
-    *_sign("memory", r"(?P<detail>OutOfMemoryError: [\w ]+)"),
     *_sign("fenced", *(rf"transactionalId=(?P<detail>[^\s,\]]+)(?s:.*?){name}Exception" for name in _FENCED),
            *(f"{name}Exception" for name in _FENCED),
            r"This instance has been fenced by a newer instance", r"Producer attempted .{1,40} an old epoch"),
@@ -195,6 +194,9 @@ SERVER: Final = (
            r"(?P<detail>Received a fatal error while waiting for [\w ]+)",
            r"(?P<detail>There was an error in one of the threads during logs loading: .{1,150})",
            r"(?P<detail>Exiting Kafka due to fatal exception)", r"Encountered fatal fault: (?P<detail>.{1,120})"),
+    # Any process on the JVM may run out of memory: a thread or a frame shows that it is a broker.
+    *_sign("memory", r"kafka(?s:.*?)(?P<detail>OutOfMemoryError: [\w ]+)",
+           r"(?P<detail>OutOfMemoryError: [\w ]+)(?s:.*?)\bkafka\."),
     *_sign("shutting down", r"(?:KafkaServer|BrokerServer|ControllerServer) id=(?P<broker>\d+)\] shutting down"),
     *_sign("pod", r"[Pp]od (?:resource )?(?P<detail>[\w-]+-\d+)(?: in namespace \S+)? to (?:become|be) ready"),
     *_sign("reassignment", rf"(?:Failed completing|Error completing) reassignment of partition {_TP}"),

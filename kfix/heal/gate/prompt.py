@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from kfix.core.diagnosis.finding import REQUEST
 from kfix.core.harmless import Lines, lines
 from kfix.core.snapshot.snapshot import Mode
-from kfix.core.wording import several
+from kfix.core.wording import several, some
 from kfix.heal.gate.gates import Screen, in_force, lowest_gate, sure_phrases
 from kfix.heal.model.facts import Fact, fact_lines, show_value
-from kfix.heal.model.plan import Gate, OnFailure, Plan, PlannedStep, Risk
+from kfix.heal.model.plan import Gate, OnFailure, Plan, PlannedStep, Risk, arg_words
+from kfix.heal.probes.registry import ALL as PROBES
 
 _SHOWN = 8
 #: docs/adr/023
@@ -38,7 +40,9 @@ def plan_page(plan: Plan, number: int = 1, changed: tuple[str, ...] = (), *, apa
     final = [s.undo for _, s in steps if not s.reversible and not s.undo.startswith("none")]
     return lines(
         f"PLAN {plan.short_id}   {plan.runbook.id} on {plan.cluster.name}, expires {expires}",
-        f"finding   {plan.finding.summary} ({plan.finding.code})",
+        plan.finding.summary
+        if plan.finding.code == REQUEST
+        else f"finding   {plan.finding.summary} ({plan.finding.code})",
         _list("goal", _some(_goals(plan))),
         f"risk      {plan.impact.brief(plan.widest_risk, ' if every step is needed')}",
         _list("steps", _some([f"{n} {s.id} ({_asked(plan, n, apart=apart)}): {s.what}" for n, s in steps])),
@@ -53,12 +57,19 @@ def _from(plan: Plan, number: int) -> list[tuple[int, PlannedStep]]:
 
 
 def _goals(plan: Plan) -> list[str]:
-    """Returns the checks of the goal, those of the same subject on one line: `views agree: orders-1`."""
+    """Returns the checks of the goal, the same ones on one line: `has leader, views agree: orders-1, orders-2`.
+
+    What the plan froze for the comparison, such as every partition as it was, is in the details.
+    """
     subjects: dict[str, list[str]] = {}
     for call in plan.goal.checks:
-        rest = [str(value) for key, value in call.args.items() if key != "group"]
-        subjects.setdefault(", ".join(rest), []).append(call.check.replace("_", " "))
-    return [f"{', '.join(checks)}: {subject}".removesuffix(": ") for subject, checks in subjects.items()]
+        known = PROBES.get(call.check)
+        args = call.args if known is None else call.args.only(*known.params)
+        subjects.setdefault(" ".join(map(arg_words, args.values())), []).append(call.check.replace("_", " "))
+    alike: dict[str, list[str]] = {}
+    for subject, checks in subjects.items():
+        alike.setdefault(", ".join(checks), []).append(subject)
+    return [f"{checks}: {some(names)}".removesuffix(": ") for checks, names in alike.items()]
 
 
 def _plan_details(plan: Plan, number: int) -> list[str]:

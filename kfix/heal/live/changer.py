@@ -23,7 +23,7 @@ from kfix.core.kafka.requests import PartitionResult
 from kfix.core.kafka.transactions import Marker, write_marker
 from kfix.core.metadata.seed import NotWrittenError, write_log
 from kfix.core.numbers import broker_id
-from kfix.core.site_command import carry_out, command_words
+from kfix.core.site_command import carry_out, command_words, is_running
 from kfix.core.snapshot.offsets import StoredOffset
 from kfix.core.snapshot.reading import ChangeResult, NodeRole, ResourceKind
 from kfix.core.snapshot.recovery import NewLog
@@ -140,7 +140,10 @@ class LiveChanger:
         if not template or template != self._target.restart_command:
             return _unsent(f"{template!r} is not the command of the inventory (restart_command)")
         try:
-            end = carry_out(command_words(template, role, node), _COMMAND_SECONDS)
+            words = command_words(template, role, node)
+            if is_running(words):
+                return _unsent("the same command still runs on this host, begun by an earlier run")
+            end = carry_out(words, _COMMAND_SECONDS)
         except (OSError, ValueError) as error:
             return _unsent(error)
         if end.code == 0:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
-from kfix.core.args import Args
+from kfix.core.args import Args, ArgValue
 from kfix.core.diagnosis.finding import FactValue
 from kfix.core.snapshot.snapshot import ClusterIdentity, TopicPartition
 from kfix.core.timing import DiagnosisTimes
@@ -77,6 +77,10 @@ class OnBreach(StrEnum):
     STOP = "stop"
 
 
+def arg_words(value: ArgValue) -> str:
+    return str(list(value)) if isinstance(value, tuple) else str(value)
+
+
 @dataclass(frozen=True, slots=True)
 class CheckCall:
     """A probe's name with literal arguments."""
@@ -85,8 +89,7 @@ class CheckCall:
     args: Args = field(default_factory=Args)
 
     def __str__(self) -> str:
-        inside = ", ".join(f"{k}={v if not isinstance(v, tuple) else list(v)}" for k, v in self.args.items())
-        return f"{self.check}({inside})"
+        return f"{self.check}({', '.join(f'{k}={arg_words(v)}' for k, v in self.args.items())})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from kfix.core.errors import LabError
 from kfix.core.private import write_private
 from kfix.lab.network.faults import zone_of
-from kfix.lab.process.host import LOOPBACK
+from kfix.lab.process.host import LOOPBACK, Host
 
 if TYPE_CHECKING:
     from kfix.lab.nodes.handle import LabHandle
@@ -35,23 +35,24 @@ def acknowledged_file(folder: Path, number: int) -> Path:
 
 def start_in_background(lab: LabHandle, plan: WorkloadPlan, zone: str | None = None) -> int:
     """Starts a workload, optionally inside a zone, and returns its number. `down` ends it with everything else."""
-    state = lab.state
-    number = 1 + max((each.id for each in state.processes if each.role == "workload"), default=0)
+    number = next_number(lab)
     plan_file = lab.store.dir / f"workload-{number}.json"
     write_private(plan_file, json.dumps(asdict(plan)).encode())
-    # The tag is an -X option: Python keeps it on the command line and ignores it otherwise.
-    tag = ("-X", f"kfix.lab.id={state.id}")
-    command = [
-        sys.executable,
-        *tag,
-        "-m",
-        "kfix.lab.workload.background",
-        str(plan_file),
-        str(counts_file(lab.store.dir, number)),
-        str(acknowledged_file(lab.store.dir, number)),
-    ]
-    lab.nodes.spawn("workload", number, command, zone_of(lab.store, zone).host() if zone is not None else LOOPBACK)
+    files = (plan_file, counts_file(lab.store.dir, number), acknowledged_file(lab.store.dir, number))
+    host = zone_of(lab.store, zone).host() if zone is not None else LOOPBACK
+    spawn_workload(lab, number, "kfix.lab.workload.background", *map(str, files), host=host)
     return number
+
+
+def next_number(lab: LabHandle) -> int:
+    return 1 + max((each.id for each in lab.state.processes if each.role == "workload"), default=0)
+
+
+def spawn_workload(lab: LabHandle, number: int, module: str, *words: str, host: Host = LOOPBACK) -> None:
+    """Starts a module with these words. `mend` and `down` end it."""
+    # The tag is an -X option: Python keeps it on the command line and ignores it otherwise.
+    command = [sys.executable, "-X", f"kfix.lab.id={lab.state.id}", "-m", module, *words]
+    lab.nodes.spawn("workload", number, command, host)
 
 
 def read_counts(lab: LabHandle, number: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from kfix.lab.process.host import LOOPBACK
+from kfix.lab.workload.background import next_number, spawn_workload
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer
@@ -51,14 +51,9 @@ CAUSES: Final = {
 
 
 def start_readers(lab: LabHandle, topic: str, group: str, cause: str) -> int:
-    """Starts the process and returns its number among the workloads. `mend` and `down` end it."""
-    state = lab.state
-    number = 1 + max((each.id for each in state.processes if each.role == "workload"), default=0)
-    tag = ("-X", f"kfix.lab.id={state.id}")
-    module = ("-m", "kfix.lab.workload.readers")
-    lab.nodes.spawn(
-        "workload", number, [sys.executable, *tag, *module, lab.bootstrap_servers, topic, group, cause], LOOPBACK
-    )
+    """Starts the process and returns its number among the workloads."""
+    number = next_number(lab)
+    spawn_workload(lab, number, "kfix.lab.workload.readers", lab.bootstrap_servers, topic, group, cause)
     return number
 
 
@@ -84,10 +79,8 @@ class Readers:
         from confluent_kafka import TopicPartition as Where  # noqa: PLC0415
         from confluent_kafka.admin import AdminClient  # noqa: PLC0415
 
-        producer, admin = (
-            Producer({"bootstrap.servers": self.bootstrap}),
-            AdminClient({"bootstrap.servers": self.bootstrap}),
-        )
+        producer = Producer({"bootstrap.servers": self.bootstrap})
+        admin = AdminClient({"bootstrap.servers": self.bootstrap})
         number, began = 0, time.monotonic()
         while time.monotonic() < self.until:
             for partition in range(PARTITIONS):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from kfix.core.site_command import carry_out, command_words
+from kfix.core.site_command import carry_out, command_words, is_running
+from tests.waiting import wait_until
 
 SLEEPS = [sys.executable, "-c", "import time; print('begun', flush=True); time.sleep(60)"]
 
@@ -36,6 +38,22 @@ def test_the_exit_code_and_the_last_line_are_kept() -> None:
 
 def test_one_that_does_not_end_is_ended() -> None:
     assert carry_out(SLEEPS, 1.5).code is None
+
+
+@pytest.mark.parametrize("script", [False, True])
+def test_one_that_still_runs_is_found_whoever_began_it(tmp_path: Path, script: bool) -> None:
+    program = tmp_path / "restart kafka"
+    program.write_text("#!/bin/sh\nread wait\n")
+    program.chmod(0o755)
+    words = [str(program), str(tmp_path), "3"] if script else [sys.executable, "-c", "input()", str(tmp_path)]
+    assert not is_running(words)
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, start_new_session=True)
+    try:
+        wait_until(lambda: is_running(words), "it is found", 10)
+        assert not is_running([*words[:-1], "4"])
+    finally:
+        process.communicate(b"\n")
+    assert not is_running(words)
 
 
 def test_a_program_that_does_not_exist_is_not_started() -> None:

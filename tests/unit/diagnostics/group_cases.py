@@ -30,6 +30,7 @@ from tests.unit.diagnostics.group_readings import (
     reading,
     rebalance_held,
     remembered,
+    restarted,
     stands_at_a_record,
     transaction_log,
 )
@@ -240,6 +241,12 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         lambda: remembered(30, ((3, 90), (60, 90), (9, 9)), ((3, 120), (95, 99), (9, 9))),
         lambda: remembered(7200, ((3, 90), (60, 90), (9, 9)), ((3, 120), (95, 99), (9, 9))),
         lambda: remembered(300, ((3, 90), (60, 90), (9, 9)), ((4, 920), (95, 999), (9, 9))),
+        # Its consumers are restarted: it lagged for a moment only.
+        restarted,
+        # Behind the markers of a transaction, which a plain diagnosis does not read.
+        lambda: remembered(300, ((89, 90), (60, 90), (9, 9)), ((89, 90), (95, 99), (9, 9))),
+        # A segment is deleted: the start of the log moves by far more than the group reads, and stays far behind it.
+        lambda: paced(((900, 910), (900, 910), (900, 910)), ((990, 999), (990, 999), (990, 999)), start=(0, 400)),
         # Retention deletes what the group has read.
         lambda: paced(((900, 990), (900, 990), (900, 990)), ((990, 999), (990, 999), (990, 999)), start=(10, 50)),
     ],

@@ -158,3 +158,10 @@ def remembered(seconds: float, before: Positions, now: Positions, **changes: Any
     )
     was, last = replace(was, taken_at=NOW - seconds), replace(last, **changes)
     return base().snapshot(group_readings=(last,), memory=Memory(("g2",), positions=(was,)))
+
+
+def restarted() -> Snapshot:
+    """Another process has taken the place of the member with orders-0 and orders-1, and has not read yet."""
+    before, after = paced(((90, 91), (60, 61), (70, 70)), ((90, 121), (60, 91), (100, 100))).group_readings
+    again = TWO[0]._replace(id="c1-uuid-2")
+    return base().snapshot(group_readings=(before, replace(after, members=(again, TWO[1]))))

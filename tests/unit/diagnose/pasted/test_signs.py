@@ -71,6 +71,8 @@ def test_each_client_names_its_group_or_topic_in_its_own_place(about: str, name:
     [
         "%7|1593460123.747|REQERR|rdkafka#c-1| [thrd:m]: failed: Broker: Not coordinator for group: actions Go",
         "2026-11-26 12:00:00,000 ERROR consume failed error=LEADER_NOT_AVAILABLE, retry",
+        # Of a process that is neither a broker nor a client.
+        'Exception in thread "main" java.lang.OutOfMemoryError: heap\n    at com.example.Main.main(M.java:5)',
     ],
 )
 def test_a_word_behind_an_error_is_no_name(line: str) -> None:

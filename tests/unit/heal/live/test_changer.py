@@ -1,5 +1,6 @@
 """Configs, logs and changes of them over real sockets, with brokers that answer as kafka-python encodes."""
 
+import subprocess
 import sys
 import time
 
@@ -421,6 +422,18 @@ def test_no_command_but_that_of_the_inventory_is_run(own, tmp_path):
     result = LiveChanger(Target((), restart_command=own), None, Reader({})).restart_node(NodeRole.BROKER, 3, template)
     assert (result.name, there.exists()) == ("NOT_SENT", False)
     assert "is not the command of the inventory" in result.message
+
+
+def test_a_command_that_an_earlier_run_began_is_not_begun_again(tmp_path):
+    template = f'{sys.executable} -c "input()" {tmp_path} {{node}}'
+    process = subprocess.Popen([sys.executable, "-c", "input()", str(tmp_path), "3"], stdin=subprocess.PIPE)
+    try:
+        changer = LiveChanger(Target((), restart_command=template), None, Reader({}))
+        result = changer.restart_node(NodeRole.BROKER, 3, template)
+    finally:
+        process.communicate(b"\n")
+    assert (result.name, result.unknown) == ("NOT_SENT", False)
+    assert "still runs on this host" in result.message
 
 
 def test_a_program_that_is_missing_was_not_sent():
