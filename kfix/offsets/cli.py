@@ -9,22 +9,15 @@ from typing import Annotated
 
 import typer
 
-from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.errors import UsageError
-from kfix.core.numbers import broker_id
 from kfix.front import completion
-from kfix.front.options import (
-    AsJson,
-    PlanOut,
-    PolicyFile,
-)
+from kfix.front.options import ALL, AsJson, PlanOut, PolicyFile, offsets_partition
 from kfix.front.reaching import ClusterOptions, reaches
 from kfix.front.terminal import say, say_json
 from kfix.heal.cli.plan import apply, plan
 from kfix.offsets.offsets import Wanted, encode_offsets, save_from_disks, save_live, write_offsets
 from kfix.offsets.saved import saved_lines
 
-_ALL = "all"
 _INCOMPLETE = 22
 _RUNBOOK = "restore-offsets"
 
@@ -92,7 +85,7 @@ def save(
 
 
 def _wanted(partitions: list[str], groups: list[str], *, disks: bool) -> Wanted:
-    if _ALL in partitions and len(partitions) > 1:
+    if ALL in partitions and len(partitions) > 1:
         raise UsageError("--partition all excludes others")
     if not partitions and not groups:
         raise UsageError("name what to save: --partition P, --partition all, or --group GROUP")
@@ -101,17 +94,8 @@ def _wanted(partitions: list[str], groups: list[str], *, disks: bool) -> Wanted:
             "--log-dir: name the partitions too, since a disk does not show how many there are",
             hint="--partition P, or --partition all",
         )
-    numbers = tuple(_number(text) for text in partitions if text != _ALL)
-    return Wanted(numbers, every=_ALL in partitions, groups=tuple(groups))
-
-
-def _number(text: str) -> int:
-    found = broker_id(text.removeprefix(f"{OFFSETS_TOPIC}-"))
-    if found is None:
-        raise UsageError(
-            f"--partition: {text!r} is not a partition of {OFFSETS_TOPIC}", hint=f"3, {OFFSETS_TOPIC}-3, or {_ALL}"
-        )
-    return found
+    numbers = tuple(offsets_partition(text) for text in partitions if text != ALL)
+    return Wanted(numbers, every=ALL in partitions, groups=tuple(groups))
 
 
 @reaches
