@@ -76,6 +76,8 @@ CASES: Mapping[str, Case] = {
         asked=_GROUP,
     ),
     "transaction-marker-lost": Case(("KFX122",), (Apply("end-hanging-transaction"),)),
+    "transaction-state-lost": Case(("KFX122",), (Apply("end-hanging-transaction", {"outcome": "abort"}),)),
+    "transaction-late-record": Case(("KFX122",), (Apply("end-hanging-transaction"),)),
     "offsets-not-loaded": Case(("KFX109",), (Mended("delete the record that no coordinator can load"),)),
     "offsets-uncompacted": Case(("KFX115",), (Mended("start the log cleaner"),), asked=_LATENT),
     "offset-outside-log": Case(("KFX113",), (Mended("reset the offset of the group"),), asked=_GROUP),

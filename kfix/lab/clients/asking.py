@@ -25,6 +25,11 @@ SYNC_GROUP = Api(
     "group:str generation:i32 member:str instance:str?@3 assignments:[member:str content:blob]",
     "_throttle_ms:i32 error:i16",
 )
+PRODUCE = Api(
+    0,
+    "transactional_id:str? acks:i16 timeout_ms:i32 topics:[name:str partitions:[index:i32 records:blob]]",
+    "topics:[_name:str partitions:[_index:i32 error:i16 _base:i64 _time_ms:i64]] _throttle_ms:i32",
+)
 UPDATE_FEATURES = Api(
     57,
     "timeout_ms:i32 updates:[name:str level:i16 kind:i8] _validate_only:bool",
@@ -42,7 +47,7 @@ _ALLOWED = frozenset(
     {
         *(OFFSET_COMMIT, JOIN_GROUP, SYNC_GROUP, INIT_PRODUCER_ID),
         *(ALTER_REASSIGNMENTS, INCREMENTAL_ALTER_CONFIGS, UNREGISTER_BROKER),
-        *(CONSUMER_GROUP_HEARTBEAT, UPDATE_FEATURES),
+        *(CONSUMER_GROUP_HEARTBEAT, UPDATE_FEATURES, PRODUCE),
     }
 )
 
