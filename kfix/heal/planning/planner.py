@@ -32,6 +32,7 @@ from kfix.heal.model.plan import (
     Risk,
     RunbookRef,
     Skipped,
+    skipped_lines,
 )
 from kfix.heal.placement.world import Move
 from kfix.heal.plan.fidelity import refuse_over_limits
@@ -240,7 +241,7 @@ class _Planner:
                 raise RefusedError(text)
 
     def _reasons(self) -> Iterator[str]:
-        return (f"  {s.step}: {s.reason}" for s in self.skipped)
+        return (f"  {line}" for line in skipped_lines(self.skipped))
 
     def _steps(
         self, template: StepTemplate, identity: ClusterIdentity, before: list[PlannedStep]
