@@ -15,6 +15,7 @@ from kfix.diagnose.pasted.signs import (
     METADATA,
     OPENING,
     PAIR,
+    REFUSED,
     SLOW_POLL,
     TOPIC,
     UNAVAILABLE,
@@ -95,6 +96,9 @@ def error_code(text: str) -> int | None:
 
 
 NAME: Final = "client log"
+#: Errors that only a producer gets, so that they count as the cause of another exception, too.
+_OF_PRODUCERS: Final = frozenset({19, 20})
+_CAUSED: Final = "Caused by: org.apache.kafka.common.errors."
 _NOT_AVAILABLE: Final = 15
 _PARTITIONS: Final = re.compile(r"\[(?P<all>[\w.-]+-\d+(?:, ?[\w.-]+-\d+)*)\]")
 
@@ -117,7 +121,7 @@ def client_error(entry: LogEntry, gathered: Gathered) -> bool:
         return False
     about = _about(code, group, entry)
     name = group if about in {"group", "unstable"} else named(TOPIC, entry.text)
-    if not name and not UNNAMED.search(entry.text):
+    if not name and not UNNAMED.search(entry.text) and not (code in _OF_PRODUCERS and _CAUSED in entry.text):
         return False
     detail = found["all"] if (found := _PARTITIONS.search(entry.text)) and about == "unstable" else ""
     gathered.complain(about, name, code, entry.line, at=entry.at, detail=detail)
@@ -146,7 +150,10 @@ def _metadata(entry: LogEntry, gathered: Gathered) -> bool:
 def _connection(entry: LogEntry, gathered: Gathered) -> bool:
     found = CONNECTION.search(entry.text) or OPENING.search(entry.text)
     if found is None:
-        return False
+        address = named(REFUSED, entry.text)
+        if address:
+            gathered.complain("unreachable", "", -1, entry.line, at=entry.at, detail=address)
+        return bool(address)
     kind = "advertised" if LOOPBACK.match(found["host"]) else "unreachable"
     detail = f"{found['host']}:{found['port']}"
     gathered.complain(kind, "", -1, entry.line, at=entry.at, broker=int(found["broker"]), detail=detail)

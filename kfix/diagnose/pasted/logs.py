@@ -59,7 +59,7 @@ _REMOVALS: Final = 3
 _SAME: Final = 1.0
 #: A follower prints an error every second while it lasts, also for a moment when a topic is created or deleted. A
 #: broker that does not start prints its error as the last one of each attempt.
-_REPEATED: Final = frozenset({"fetch refused", "cluster id", "broker id"})
+_REPEATED: Final = frozenset({"fetch refused", "cluster id", "broker id", "controllers"})
 _PATIENCE: Final = 10.0
 #: Most characters of a name in a line.
 _LONGEST_DETAIL: Final = 200
