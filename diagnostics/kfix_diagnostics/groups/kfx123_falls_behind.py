@@ -165,7 +165,7 @@ def _slow(last: GroupReading, found: Slowness, paces: Paces, since: str, case: C
         obj=f"group {last.group}",
         summary=f"group {last.group} {meaning.said.format_map(words)}",
         cause=Cause(meaning.cause.format_map(words), _LIKELY if blocks else meaning.confidence),
-        evidence=(*_rates(tps, paces), *_who(members)),
+        evidence=(*_rates(tps, paces, case), *_who(members, case)),
         blocked=Blocked(f"consumers of {words['where']}", (last.group,)) if blocks else Blocked(),
         remedies=(
             *(Remedy(text.format_map(words)) for text in meaning.remedies),
@@ -204,7 +204,7 @@ def _overtaken(last: GroupReading, overtaken: dict[TopicPartition, float], paces
         summary=f"retention deletes records of {where} faster than group {last.group} reads them: unread ones are "
         f"deleted in about {ago(overtaken[tps[0]])}, if both go on as they did",
         cause=Cause("the group is slower than retention.ms or retention.bytes of the topic allow", Confidence.LIKELY),
-        evidence=_rates(tps, paces),
+        evidence=_rates(tps, paces, case),
         remedies=(
             Remedy(
                 "Raise retention.ms of the topic until the group has caught up; the brokers need the disk space",
@@ -218,10 +218,10 @@ def _overtaken(last: GroupReading, overtaken: dict[TopicPartition, float], paces
     )
 
 
-def _rates(tps: tuple[TopicPartition, ...], paces: Paces) -> tuple[Evidence, ...]:
+def _rates(tps: tuple[TopicPartition, ...], paces: Paces, case: CaseFile) -> tuple[Evidence, ...]:
     return tuple(
         Evidence(
-            "OffsetFetch and ListOffsets, twice",
+            "OffsetFetch and ListOffsets, twice" if case.snapshot.pasted is None else "text",
             str(tp),
             f"committed {each.committed}, lag {each.before}, then {each.lag}; per second {each.came:.3g} arrived, "
             f"{each.read:.3g} read, {each.deleted:.3g} deleted",
@@ -231,5 +231,6 @@ def _rates(tps: tuple[TopicPartition, ...], paces: Paces) -> tuple[Evidence, ...
     )
 
 
-def _who(members: tuple[GroupMember, ...]) -> tuple[Evidence, ...]:
-    return tuple(Evidence("DescribeGroups", f"member {m.id}", called(m)) for m in members[:_SHOWN])
+def _who(members: tuple[GroupMember, ...], case: CaseFile) -> tuple[Evidence, ...]:
+    source = "DescribeGroups" if case.snapshot.pasted is None else "text"
+    return tuple(Evidence(source, f"member {m.id}", called(m)) for m in members[:_SHOWN])

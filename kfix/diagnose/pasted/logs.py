@@ -59,7 +59,7 @@ _REMOVALS: Final = 3
 _SAME: Final = 1.0
 #: A follower prints an error every second while it lasts, also for a moment when a topic is created or deleted. A
 #: broker that does not start prints its error as the last one of each attempt.
-_REPEATED: Final = frozenset({"fetch refused", "cluster id", "broker id"})
+_REPEATED: Final = frozenset({"fetch refused", "cluster id", "broker id", "controllers"})
 _PATIENCE: Final = 10.0
 #: Most characters of a name in a line.
 _LONGEST_DETAIL: Final = 200
@@ -252,9 +252,10 @@ class LogFormat:
 
     def _member(self, entry: LogEntry) -> bool:
         """Notes which member a coordinator removed from its group since it did not answer or poll."""
-        found = signs.MEMBER_FAILED.search(entry.text)
+        rebalances = "to rebalance group " in entry.text
+        found = signs.MEMBER_FAILED.search(entry.text) if rebalances or "has failed, removing" in entry.text else None
         if found is None:
-            return "to rebalance group " in entry.text or "Stabilized group " in entry.text
+            return rebalances or "Stabilized group " in entry.text
         group, why = found["group"] or found["g"], found["reason"] or f"member {found['member']} has failed"
         self._removed.setdefault(group, []).append((entry.at, entry.line, why))
         return True

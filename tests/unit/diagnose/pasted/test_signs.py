@@ -160,13 +160,17 @@ def test_an_unknown_error_is_shown_before_prose_and_is_never_healthy() -> None:
 LEFT = "[Partition orders-4 broker=2] Shrinking ISR from 2,1,3 to 2"
 FATAL = "[KafkaServer id={}] Fatal error during KafkaServer startup. Prepare to shutdown (kafka.server.KafkaServer)"
 LOCK = "org.apache.kafka.common.KafkaException: Socket server failed to bind to k1:9092: Address already in use"
+LAGS = (
+    "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID HOST CLIENT-ID\n"
+    "g t 0 {} {} 9 c-1 /h c\ng t 1 500 {} 9 c-1 /h c\n\n"
+)
 SHRUNK = "Topic: {} Partition: 0 Leader: 2 Replicas: 2,3 Isr: 2 Elr: 3\n"
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("MaxFollowerLagTimeMs:   1200111", ["a voter that the text does not name of the controller quorum does not"]),
+        ("MaxFollowerLagTimeMs:   1200111", ["a voter of the controller quorum does not"]),
         (f"{AT.format(1)}INFO {LEFT}. Leader: x (kafka.cluster.Partition)",
          ["Check whether brokers 1, 3 run, and that the leader can reach them"]),
         (f"{AT.format(1)}FATAL {FATAL.format(1)}\nx.RuntimeException: outer\nCaused by: {LOCK}",
@@ -178,12 +182,23 @@ SHRUNK = "Topic: {} Partition: 0 Leader: 2 Replicas: 2,3 Isr: 2 Elr: 3\n"
         ("$ kafka-topics.sh --describe --under-min-isr-partitions\n"
          + SHRUNK.format("__consumer_offsets") + SHRUNK.format("x"),
          ["commits of groups fail at __consumer_offsets-0: fewer", "producers with acks=all fail for x-0: fewer"]),
+        ("$ date\nSun Nov 22 12:00:00 UTC 2026\n" + LAGS.format(1000, 1010, 1500) + "Sun Nov 22 12:02:00 UTC 2026\n"
+         + LAGS.format(3000, 3010, 3500),
+         ["group g stands in t-1 at offset 500 for 2 min or longer, 3000 records behind, and reads its other"]),
+        ("kafka-2 exited with code 137\n", ["docker logs --tail 100 kafka-2"]),
     ],
 )  # fmt: skip
 def test_a_finding_names_each_object_in_its_number_and_the_cause_that_the_log_shows(text: str, said: list[str]) -> None:
     findings = list(diagnose(parse_pasted(text, "paste.txt", 1_800_000_000.0)).walk())
     sentences = "\n".join(part for f in findings for part in (f.summary, *(r.text for r in f.remedies)))
     assert [each for each in said if each not in sentences] == []
+
+
+def test_a_process_that_ended_is_no_finding_beside_the_reason_in_its_log() -> None:
+    log = f"kafka-2  | {AT.format(1)}ERROR x in kafka-request-handler-3 (k.K)\n"
+    log += "kafka-2  | java.lang.OutOfMemoryError: Java heap space\n"
+    findings = diagnose(parse_pasted(f"{log}kafka-2 exited with code 3\n", "paste.txt", 1_800_000_000.0)).findings
+    assert [f.code for f in findings if f.code != "KFX901"] == ["KFX402"]
 
 
 def test_a_group_in_a_table_of_states_is_reported_once() -> None:
