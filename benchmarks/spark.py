@@ -4,6 +4,7 @@ python -m benchmarks.spark [--rows 1000000] [--runs 3] [--store FOLDER] [--sick 
 
 Every measurement is a whole process, start to exit; those of one row are taken in turn in one run. Peak memory is the
 largest sum of RSS over the process and its descendants (Java and the Python workers; shared pages count every time).
+CPU seconds are those of the same processes, as seen up to 0.1 s before each ended.
 """
 
 from __future__ import annotations
@@ -167,7 +168,7 @@ def _settings(place: Path, runs: int) -> None:
 def measured(
     script: str, place: Path, second: str, third: Mapping[str, str] | int, **env: str
 ) -> tuple[float, dict[str, float]]:
-    """Returns (seconds of the whole process, its output and `mb`). A run with failures ends the benchmark."""
+    """Returns (seconds of the whole process, its output, `mb` and `cpu`). A run with failures ends the benchmark."""
     last = json.dumps(third) if isinstance(third, Mapping) else str(third)
     with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
         file.write(script)
@@ -181,7 +182,8 @@ def measured(
             env=os.environ | env,
         )
         peak: list[float] = [0.0]
-        Thread(target=_watch, args=(process, peak), daemon=True).start()
+        used: dict[int, float] = {}
+        Thread(target=_watch, args=(process, peak, used), daemon=True).start()
         out, err = process.communicate()
         took = time.perf_counter() - began
     if process.returncode:
@@ -189,28 +191,30 @@ def measured(
     said: dict[str, float] = json.loads(out.splitlines()[-1])
     if said.get("failed"):
         raise SystemExit(f"{said['failed']} clusters failed")
-    return took, {**said, "mb": peak[0]}
+    return took, {**said, "mb": peak[0], "cpu": sum(used.values())}
 
 
-def _watch(process: subprocess.Popen[str], peak: list[float]) -> None:
+def _watch(process: subprocess.Popen[str], peak: list[float], used: dict[int, float]) -> None:
     while process.poll() is None:
-        peak[0] = max(peak[0], _rss(process.pid))
-        time.sleep(0.2)
+        peak[0] = max(peak[0], _tree(process.pid, used))
+        time.sleep(0.1)
 
 
-def _rss(root: int) -> float:
-    """Returns the memory in MB of the process and its descendants."""
-    parents, pages = {}, {}
+def _tree(root: int, used: dict[int, float]) -> float:
+    """Returns the memory in MB of the process and its descendants; `used` takes the CPU seconds of each."""
+    parents, pages, ticks = {}, {}, {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
             except OSError:
                 continue
-            parents[int(entry.name)], pages[int(entry.name)] = int(fields[1]), int(fields[21])
+            pid = int(entry.name)
+            parents[pid], pages[pid], ticks[pid] = int(fields[1]), int(fields[21]), int(fields[11]) + int(fields[12])
     tree = {root}
     for _ in range(8):
         tree |= {pid for pid, parent in parents.items() if parent in tree}
+    used |= {pid: ticks.get(pid, 0) / os.sysconf("SC_CLK_TCK") for pid in tree if pid in ticks}
     return sum(pages.get(pid, 0) for pid in tree) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
