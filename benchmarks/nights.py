@@ -3,7 +3,7 @@
 python -m benchmarks.nights [--clusters 100] [--partitions 10000] [--driver-memory 1g] [--store FOLDER] [--scattered]
 
 A fleet has one first night and 364 others a year. Every measurement is a whole command, start to exit; each engine has
-a store of its own. Peak memory and CPU seconds are those of `benchmarks.spark`. With `--scattered`, replicas are placed
+a store of its own. Peak memory and CPU seconds are those of `benchmarks.whole`. With `--scattered`, replicas are placed
 as by rack-aware placement; else on a ring, which compresses better than any real cluster. Bytes are those of the tables
 on the disk: one night of `partitions` and of all tables of a run, and of `partition_changes` on the first and on the
 second night.
@@ -18,8 +18,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from benchmarks.fleet import DAY, RUN
-from benchmarks.spark import WHOLE, measured
+from benchmarks.whole import DAY, RUN, WHOLE, measured
 
 
 def main() -> None:
