@@ -52,7 +52,9 @@ _DESCRIBED: Final = re.compile(r"(?:Topic|Partition): ?\S+\s+\w+:")
 
 
 #: How a tool or a runtime begins an error.
-_LOUD: Final = re.compile(r"(?:Error|ERROR|FATAL|panic):? |Exception in thread ")
+_LOUD: Final = re.compile(
+    r"(?:Error|ERROR|FATAL|panic):? |Exception in thread |(?:py|aio)?kafka\.(?:exceptions|errors)\.[A-Z]"
+)
 
 
 class PastedFormat(Protocol):
@@ -185,6 +187,8 @@ def _note_new_id(gathered: Gathered) -> None:
     replicas = {broker for view in down for broker in (view.replicas or view.isr)}
     if led or not (down or offline) or not up or up & replicas or (not replicas and len(up) > 1):
         return
+    if len(up) > 1 and not all(view.replicas for view in down):
+        return  # A state names the ISR only: the others may be on these brokers.
     where = f"their replicas are on {brokers_named(replicas)}" if replicas else "their replicas are elsewhere"
     line = PastedLine(0, f"broker {min(up)} runs", "")
     gathered.complain("new id", "", -1, line, broker=min(up), detail=where)

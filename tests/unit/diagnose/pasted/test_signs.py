@@ -201,6 +201,54 @@ def test_a_process_that_ended_is_no_finding_beside_the_reason_in_its_log() -> No
     assert [f.code for f in findings if f.code != "KFX901"] == ["KFX402"]
 
 
+LEDGER = (
+    '[zk: z:2181(CONNECTED) 1] get /brokers/topics/ledger/partitions/0/state\n{"controller_epoch":4,"leader":-1,'
+    '"version":1,"leader_epoch":9,"isr":[1]}\n[zk: z:2181(CONNECTED) 2] ls /brokers/ids\n'
+)
+
+
+@for_each(("brokers", "found"), [("[2, 3]", "KFX107:likely dead"), ("[1, 2]", "KFX102:ledger-0")])
+def test_a_state_without_its_replicas_beside_a_list_of_brokers_is_judged(brokers: str, found: str) -> None:
+    findings = diagnose(parse_pasted(f"{LEDGER}{brokers}\n", "paste.txt", 1_800_000_000.0)).findings
+    assert [f.key for f in findings if f.code != "KFX901"] == [found]
+
+
+@for_each(
+    ("below", "about"),
+    [
+        ("org.apache.kafka.common.errors.TimeoutException: Expiring 1 record(s) for t-4:9 ms has passed", ["expired"]),
+        ('cimpl.KafkaException: KafkaError{code=_ALL_BROKERS_DOWN,str="3/3 brokers are down"}', ["unreachable"]),
+        # An ordinary end of a connection, and of a broker.
+        ("org.apache.kafka.common.errors.DisconnectException", []),
+    ],
+)  # fmt: skip
+def test_an_exception_below_an_entry_of_another_program_is_read(below: str, about: list[str]) -> None:
+    found = gather(f"{AT.format(1)}INFO a line of another kind (com.acme.Main)\n{below}\n")
+    assert [error.about for error in found.lasting()] == about
+
+
+def test_an_exception_of_a_client_hides_no_error_above_it() -> None:
+    error = "WARN [Producer clientId=p] Got error produce response on topic-partition t-4. Error: NOT_ENOUGH_REPLICAS"
+    below = "org.apache.kafka.common.errors.TimeoutException: Expiring 1 record(s) for t-4:120000 ms has passed"
+    found = gather(f"{AT.format(1)}{error} (o.a.k.Sender)\n{below}\n").lasting()
+    assert [each.about for each in found] == ["expired", "topic"]
+
+
+def test_an_exception_below_an_entry_of_a_folder_that_is_left_out_is_not_of_an_earlier_one(tmp_path: Path) -> None:
+    entries = [f"{AT.format(1)}WARN [ReplicaFetcher replicaId=1, leaderId=3, fetcherId=0] odd (k.F)",
+               *[f"{AT.format(2)}INFO [Log partition=t-0, dir=/data] Rolled new log segment (kafka.log.Log)"] * 60,
+               f"{AT.format(3)}INFO [Log partition=t-0, dir=/data] Closing (kafka.log.Log)",
+               "java.io.IOException: No space left on device", "\tat x.Y.z(Y.java:1)"]  # fmt: skip
+    (tmp_path / "server.log").write_text("\n".join(entries) + "\n")
+    pasted = parse_folder(tmp_path, "logs").pasted
+    assert pasted is not None
+    assert pasted.complaints == ()
+
+
+def test_an_exception_class_in_prose_is_an_unknown_error() -> None:
+    assert gather(f"pykafka.exceptions.LeaderNotAvailable\n{LEDGER}[1]\n").errors.lines == 1
+
+
 def test_a_group_in_a_table_of_states_is_reported_once() -> None:
     table = "GROUP COORDINATOR (ID) ASSIGNMENT-STRATEGY STATE #MEMBERS\nbilling k:9092 (2) range PreparingRebalance 4\n"
     findings = diagnose(parse_pasted(table, "paste.txt", 1_800_000_000.0)).findings
