@@ -13,7 +13,7 @@ from kfix.core.derive.hanging import Hanging
 from kfix.core.derive.versions import VersionRule
 from kfix.core.snapshot.group_reading import GroupMembers, LastGeneration
 from kfix.core.snapshot.load_conflicts import KeyLeft, OffsetsReplay
-from kfix.core.snapshot.offsets import GroupOffsets, StoredOffset
+from kfix.core.snapshot.offsets import GroupOffsets, LoggedRecord, StoredOffset
 from kfix.core.snapshot.reading import (
     BrokerRegistration,
     ChangeResult,
@@ -141,6 +141,10 @@ class ClusterReader(Protocol):
 
     def served_to(self, tp: TopicPartition, offset: int) -> int:
         """Returns the offset after the last batch that a consumer with read_committed gets in a fetch from here."""
+        ...
+
+    def logged_record(self, tp: TopicPartition, offset: int) -> LoggedRecord:
+        """Returns one record from the partition's leader. Raises RefusedError where no consumer gets one there."""
         ...
 
     def applied(self) -> AppliedMetadata:

@@ -140,9 +140,10 @@ def _paste_all(operator: Operator, said: Any) -> None:
     that changes anything gets past its first gate.
     """
     printed = {remedy["command"] for each in said.every for remedy in each["remedies"]}
-    for command in sorted(each for each in printed if each.startswith("kfix ")):
-        pasted = operator.paste(command, timeout=120)
-        assert pasted.code not in _NOT_UNDERSTOOD, f"{command}: {pasted.out}{pasted.err}"
+    with contextlib.chdir(operator.folder):  # Some write a file.
+        for command in sorted(each for each in printed if each.startswith("kfix ")):
+            pasted = operator.paste(command, timeout=120)
+            assert pasted.code not in _NOT_UNDERSTOOD, f"{command}: {pasted.out}{pasted.err}"
 
 
 def _detected(case: Case, operator: Operator, asked: tuple[str, ...]) -> tuple[Any, dict[str, Any] | None]:

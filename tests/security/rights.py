@@ -39,6 +39,7 @@ OF_ACTIONS: Mapping[str, tuple[Right, ...]] = {
     "manual.restart": (CLUSTER_ACTION,),
     "offsets.commit": (READ_TOPICS, READ_GROUPS, DELETE_GROUPS),
     "offsets.roll": (READ_TOPICS, WRITE_TOPICS),
+    "offsets.skip": (READ_TOPICS, READ_GROUPS),
     "offsets.tombstone": (READ_TOPICS, WRITE_TOPICS),
     "reassign.cancel": (ALTER,),
     "reassign.move": (ALTER,),

@@ -59,6 +59,7 @@ def test_every_call_of_the_ports_is_driven_or_only_reads_what_a_diagnosis_reads(
         "hanging",
         "key_left",
         "last_generation",
+        "logged_record",
         "offsets_replay",
         "open_batch",
         "served_to",

@@ -217,6 +217,7 @@ class MemoryCluster(MemoryParts):
     log_tails = _asked(answers.log_tails, "log_tails")
     log_dirs = _asked(answers.log_dirs, "log_dirs")
     stable_end = _asked(answers.stable_end, "stable_end", recorded=True)
+    logged_record = _asked(answers.logged_record, "logged_record", recorded=True)
     group = _asked(answers.group, "group")
     group_members = _asked(answers.group_members, "group")
     last_generation = _asked(answers.last_generation, "group")

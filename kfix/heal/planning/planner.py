@@ -89,7 +89,7 @@ def warnings(finding: Finding, goal: Goal, steps: tuple[PlannedStep, ...], mode:
 
 #: Actions that the coordinator of a group or of a producer carries out, and not the controller.
 _USUAL: Final = DiagnosisTimes()
-_BY_COORDINATORS = frozenset({"group.evict", "offsets.commit", "transaction.abort"})
+_BY_COORDINATORS = frozenset({"group.evict", "offsets.commit", "offsets.skip", "transaction.abort"})
 
 
 @dataclass(frozen=True, slots=True)
