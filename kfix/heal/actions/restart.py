@@ -9,7 +9,7 @@ from typing import ClassVar, Final, NoReturn
 from kfix.core.args import ArgKind, Args
 from kfix.core.errors import RefusedError
 from kfix.core.ports import ClusterChanger, ClusterReader
-from kfix.core.site_command import command_words
+from kfix.core.site_command import command_words, is_running
 from kfix.core.snapshot.reading import ChangeResult, NodeRole
 from kfix.heal.actions.base import ESTIMATE, Action, ActionStatus, Checks, Idle, Kinds, Names, NotApplicable, Preview
 from kfix.heal.model.facts import Fact, ReadFact, about_cluster
@@ -95,12 +95,15 @@ class NodeRestart(_OfNode):
         return changer.restart_node(role_of(args), args.number("node"), args.text("command"))
 
     def status(self, args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
-        """A node that has registered since was restarted; one that is not registered is on its way."""
+        """A node that has registered since was restarted. One that is not registered is on its way, and one whose
+        command still runs on this host may be soon.
+        """
         role, node = role_of(args), args.number("node")
         if (role, node) in reader.starts_since(mark_of(args)):
             return ActionStatus.DONE
         gone = role is NodeRole.BROKER and node not in reader.registered_brokers()
-        return ActionStatus.IN_PROGRESS if gone else ActionStatus.NOT_STARTED
+        runs = gone or is_running(command_words(args.text("command"), role.value, node))
+        return ActionStatus.IN_PROGRESS if runs else ActionStatus.NOT_STARTED
 
 
 class ManualRestart(_OfNode, Idle):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -88,7 +88,7 @@ def print_plan(plan: Plan, steps: Iterable[tuple[int, PlannedStep]], console: Co
     console.print()
     console.print(_steps(steps))
     print_offsets(plan, console)
-    rows = [("skipped", f"{s.step}: {s.reason}") for s in plan.skipped_at_plan]
+    rows = [("skipped", line) for line in _skipped(plan)]
     rows += [("warning", w) for w in plan.warnings]
     rows += [("judged with", " ".join(again))] if (again := plan.judged.options()) else []
     rows += [("based on", line) for line in fact_lines(plan.facts)]
@@ -163,6 +163,15 @@ def _checks(checks: Iterable[CheckCall]) -> list[str]:
         words = f"{call.args.get('partition', '')}{f' ({rest})' if rest else ''}"
         groups.setdefault(call.check, []).append(words.strip())
     return [f"{check}: {', '.join(words)}".removesuffix(": ") for check, words in groups.items()]
+
+
+def _skipped(plan: Plan) -> Iterator[str]:
+    """Yields one line for each reason: all items of a loop that share it stand in one."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for each in plan.skipped_at_plan:
+        found.setdefault((each.step.partition(":")[0], each.reason), []).append(each.step)
+    for (template, reason), steps in found.items():
+        yield f"{steps[0] if len(steps) == 1 else f'{template} ({len(steps)} steps)'}: {reason}"
 
 
 def _invariants(plan: Plan) -> list[tuple[str, str]]:

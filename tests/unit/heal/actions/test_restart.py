@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,7 @@ from kfix.heal.probes.registry import ask
 from kfix.heal.runbook.placements import PlacementInput
 from kfix.heal.safety.door import Door
 from tests import shipped
+from tests.waiting import wait_until
 
 GIVEN = Args({"role": "broker", "node": 3, "others": (1, 2)})
 
@@ -77,6 +80,18 @@ def test_it_is_done_once_the_broker_has_registered_anew() -> None:
     assert action.probe(args, {}, cluster) is ActionStatus.DONE
     cluster.advance(2)
     assert all(ask(call, cluster).passed for call in action.proves(args))
+
+
+def test_one_whose_command_still_runs_is_awaited_and_not_asked_for_again(tmp_path: Path) -> None:
+    cluster, action = made(), NodeRestart()
+    cluster.site_command = f"{sys.executable} -c 'input()' {tmp_path} {{node}}"
+    args = action.freeze(GIVEN, FactReader(cluster))
+    process = subprocess.Popen([sys.executable, "-c", "input()", str(tmp_path), "3"], stdin=subprocess.PIPE)
+    try:
+        wait_until(lambda: action.probe(args, {}, cluster) is ActionStatus.IN_PROGRESS, "it is found", 10)
+    finally:
+        process.communicate(b"\n")
+    assert action.probe(args, {}, cluster) is ActionStatus.NOT_STARTED
 
 
 def test_another_command_or_another_active_controller_makes_the_plan_stale() -> None:
