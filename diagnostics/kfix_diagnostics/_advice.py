@@ -50,6 +50,7 @@ ON_KRAFT = frozenset(
         "remove-ghost-registration",
         "restore-offsets",
         "rolling-restart",
+        "rolling-upgrade",
         "spread-replicas",
         "sweep-throttles",
         "unclean-election",
