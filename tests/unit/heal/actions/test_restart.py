@@ -136,8 +136,8 @@ def test_another_failure_or_a_move_makes_waiting_useless() -> None:
 class Interrupted(MemoryCluster):
     """After the first restart another operator begins a move that takes long."""
 
-    def restart_node(self, role: NodeRole, node: int, template: str) -> ChangeResult:
-        result = super().restart_node(role, node, template)
+    def restart_node(self, role: NodeRole, node: int, template: str, version: str = "") -> ChangeResult:
+        result = super().restart_node(role, node, template, version)
         self.advance(2)
         self.reassign(TopicPartition("orders", 0), (1, 2, 4))
         return result
