@@ -174,6 +174,10 @@ class ClusterReader(Protocol):
         """Returns the site's template of the command that restarts a node, from a trusted inventory; "" without."""
         ...
 
+    def upgrade_command(self) -> str:
+        """Returns the template of the command that brings a node to another version, as `restart_command` does."""
+        ...
+
     def snapshot(self) -> Snapshot:
         """Reads all sources, as a diagnosis does."""
         ...
@@ -228,8 +232,11 @@ class ClusterChanger(Protocol):
         """Writes a new log directory on this host. It changes no file that exists."""
         ...
 
-    def restart_node(self, role: NodeRole, node: int, template: str) -> ChangeResult:
-        """Runs the site's command for one node and waits for its end. Any other template is refused."""
+    def restart_node(self, role: NodeRole, node: int, template: str, version: str = "") -> ChangeResult:
+        """Runs the site's command for one node and waits for its end. Any other template is refused.
+
+        With a `version` it is the command that brings the node to it.
+        """
         ...
 
     def delete_key(self, tp: TopicPartition, key: bytes) -> ChangeResult:

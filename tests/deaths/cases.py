@@ -156,6 +156,7 @@ CASES: Mapping[str, Case] = {
     "replace-broker": Case("broker-ids-gone", {"renamed": "{dead}={new_id}"}, options={"copies": "2"}),
     "restore-offsets": Case("healthy", {"group": "{group}"}, prepare=offsets_to_restore),
     "rolling-restart": Case("quorum-at-risk", prepare=_a_site_with_a_command, after=_no_site),
+    "rolling-upgrade": Case("quorum-at-risk", {"version": "4.4.0"}, prepare=_a_site_with_a_command, after=_no_site),
     "skip-record": Case("healthy", prepare=_a_record_to_skip, by_hand=_reads_on),
     "spread-replicas": Case("replicas-in-one-rack"),
     "sweep-throttles": Case("left-over-throttles"),

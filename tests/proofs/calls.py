@@ -102,6 +102,7 @@ CALLS: Mapping[str, Callable[[Args], Call]] = {
     "reassign.reorder": _reassign,
     "metadata_log.write": _write_log,
     "node.restart": lambda a: Call("restart_node", (a.text("role"), a["node"], a.text("command"))),
+    "node.upgrade": lambda a: Call("restart_node", (a.text("role"), a["node"], a.text("command"), a.text("version"))),
     "transaction.abort": _abort,
     "transaction.end": _end,
     "throttle.rate": _rate,
@@ -109,7 +110,7 @@ CALLS: Mapping[str, Callable[[Args], Call]] = {
     "throttle.replicas": lambda a: _throttle("topic", a.text("topic"), a.text("leaders"), a.text("followers")),
     "throttle.restore": lambda a: _throttle(a.text("kind"), a.text("name"), a.text("leader"), a.text("follower")),
 }
-CHANGES_NOTHING = frozenset({"manual", "manual.bring_back", "manual.restart", "wait"})
+CHANGES_NOTHING = frozenset({"manual", "manual.bring_back", "manual.restart", "manual.upgrade", "wait"})
 
 
 def expected_call(step: PlannedStep) -> Call | None:

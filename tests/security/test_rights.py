@@ -97,6 +97,7 @@ def test_an_action_that_sends_nothing_needs_no_right() -> None:
         *IDLE,
         "manual.bring_back",
         "manual.restart",
+        "manual.upgrade",
     }
     assert {OF_ACTIONS[name] for name in (*IDLE, "manual.bring_back")} == {()}
 

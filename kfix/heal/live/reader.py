@@ -336,6 +336,9 @@ class LiveReader:
     def restart_command(self) -> str:
         return self._target.restart_command
 
+    def upgrade_command(self) -> str:
+        return self._target.upgrade_command
+
     def snapshot(self) -> Snapshot:
         return read_cluster(self._target, keep=False)
 

@@ -122,6 +122,10 @@ SAMPLES: Mapping[str, Sample] = {
         {"copies": "/disks/102,/disks/1", "into": "/disks/new", "node": 102, "lost": "100,101", "unread": ""},
     ),
     "node.restart": Sample(lambda: INCIDENTS["restartable"]().cluster, {"role": "broker", "node": 3, "others": (1, 2)}),
+    "node.upgrade": Sample(
+        lambda: INCIDENTS["restartable-kraft"]().cluster,
+        {"role": "broker", "node": 3, "others": (1, 2), "version": "4.4.0"},
+    ),
     "offsets.commit": Sample(four_brokers, {"group": "g", "topic": "orders", "offsets": '{"0":"5@1 note","1":"7"}'}),
     "offsets.skip": Sample(
         lambda: INCIDENTS["group-falls-behind"]().cluster,
@@ -151,7 +155,7 @@ def _frozen(name: str) -> tuple[MemoryCluster, Args]:
 
 
 def test_every_action_has_a_sample() -> None:
-    assert {*SAMPLES, *IDLE, "manual.bring_back", "manual.restart"} == ACTIONS.keys()
+    assert {*SAMPLES, *IDLE, "manual.bring_back", "manual.restart", "manual.upgrade"} == ACTIONS.keys()
 
 
 def _fits(kinds: Mapping[str, ArgKind], args: Args) -> None:
