@@ -23,12 +23,13 @@ from tests.matrix.remedies import (
     heal_network,
     raise_eligible_leaders,
     repair_log_dir,
+    replace_voter,
     start_brokers,
     start_controllers,
 )
 
 #: How the lab of an incident is laid out, besides three brokers in three racks.
-PLAIN, QUORUM, RACKS, ZONES, CLEANED = "plain", "quorum", "racks", "zones", "cleaned"
+PLAIN, QUORUM, VOTERS, RACKS, ZONES, CLEANED = "plain", "quorum", "voters", "racks", "zones", "cleaned"
 
 
 @dataclass(frozen=True)
@@ -145,6 +146,10 @@ CASES: Mapping[str, Case] = {
         layout=QUORUM,
     ),
     "controller-disk-lost": Case(("KFX812",), (Mended("give the controller a disk: here its old one"),), layout=QUORUM),
+    "voter-wrong-directory": Case(
+        ("KFX812",), (ByHand("remove its voter, then add the controller", replace_voter),), layout=VOTERS
+    ),
+    "old-voter-returns": Case(("KFX812",), (Mended("start the controller with the disk of its voter"),), layout=VOTERS),
     "quorum-majority-lost": Case(("KFX811",), (RecoverQuorum("quorum-recover"),), layout=QUORUM),
     "controller-frozen": Case(
         ("KFX811",),

@@ -224,6 +224,12 @@ def start_controllers(scene: Scene) -> None:
     scene.lab.restart(*dead_controllers(scene.lab), role="controller")
 
 
+def replace_voter(scene: Scene) -> None:
+    quorum = scene.lab.quorum
+    assert quorum is not None
+    quorum.replace_voter(int(scene.broken.details["controller"]))
+
+
 def continue_controller(scene: Scene) -> None:
     for process in scene.lab.status().processes:
         if process.role == "controller" and process.condition == "stopped":

@@ -15,6 +15,7 @@ Remedies, safest first
     Start the controller with its old disk, or repair the network between it and the active one. It catches up by
     itself. After its disk was replaced in a dynamic quorum: remove the voter with the old directory id, then add the
     controller, with kafka-metadata-quorum.sh. The voter is dead, so removing it does not cost the quorum its majority.
+    Where the disk of the voter is whole, and another one was put back: start the controller with that of the voter.
 
 Do not
     Do not restart the other controllers: they are the quorum. Do not start it with an empty disk.
@@ -141,7 +142,9 @@ def _on_another_disk(
         summary=f"controller {node} runs with another disk and is no voter any more: the voter has directory id {old}, "
         f"which has been gone{since}, and the controller has {new}. {_left(left, quorum)}",
         cause=Cause(
-            "its disk was replaced or formatted again: the voter is the one with the old disk", Confidence.CERTAIN
+            "its disk was replaced or formatted again, or an earlier one was put back: the voter is the one with "
+            f"directory id {old}",
+            Confidence.CERTAIN,
         ),
         evidence=(
             *replica_rows(quorum.voters, quorum, "voter"),
@@ -151,7 +154,7 @@ def _on_another_disk(
         remedies=tuple(_voter_again(node, old, tool, changes=left >= majority(len(quorum.voters)))),
         never=(
             "Do not restart the other controllers: they are the quorum",
-            f"Do not add controller {node} before the old voter is removed: Kafka refuses a second voter with its id",
+            f"Do not add controller {node} before its voter is removed: Kafka refuses a second voter with its id",
         ),
         lasted=voter.fetched,
     )
@@ -159,16 +162,16 @@ def _on_another_disk(
 
 def _voter_again(node: int, old: str, tool: str, *, changes: bool) -> Iterator[Remedy]:
     """Yields how a controller becomes a voter again; without a majority the quorum commits no change of its voters."""
-    its_own = f"the old disk of controller {node} is whole: stop it, and start it with that one"
+    its_own = f"the disk with directory id {old} is whole: stop controller {node}, and start it with that one"
     if not changes:
         yield Remedy(f"If {its_own}")
         return
     yield Remedy(
-        "Remove the voter with the old directory id. It is dead, so this does not cost the quorum its majority",
+        f"Remove the voter with directory id {old}. It is dead, so this does not cost the quorum its majority",
         f"{tool} remove-controller --controller-id {node} --controller-directory-id {old}",
     )
     yield Remedy(
-        f"Then add controller {node} with its new disk, on its own host and with its own properties file",
+        f"Then add controller {node} with the disk that it has now, on its own host and with its own properties file",
         f"{tool} --command-config controller.properties add-controller",
     )
     yield Remedy(f"Or, if {its_own}")

@@ -49,7 +49,10 @@ USED = {(each.api_key, each.version) for each in REQUESTS} | {
     (asking.PRODUCE, 3),
 }
 #: Of these, kafka-python has no definition.
-MISSING = {kraft_messages.UNREGISTER_BROKER, asking.CONSUMER_GROUP_HEARTBEAT}
+MISSING = {
+    *(kraft_messages.UNREGISTER_BROKER, kraft_messages.ADD_VOTER, kraft_messages.REMOVE_VOTER),
+    asking.CONSUMER_GROUP_HEARTBEAT,
+}
 
 DEFINITIONS = {}
 for path in Path(schemas.__file__).parent.glob("resources/*.json"):
