@@ -71,11 +71,8 @@ class OffsetsCommit(Action):
         back = args.only("group", "topic").with_(
             offsets=args.text("offsets_before"), offsets_before=args.text("offsets"), back=True, outside=True
         )
-        return Inverse(
-            True,
-            "commit the previous offsets, and delete those that were not committed",
-            Undo(OffsetsCommit.name, back),
-        )
+        new = ", and delete those that were not committed" if None in offsets_of(back).values() else ""
+        return Inverse(True, f"commit the previous offsets{new}", Undo(OffsetsCommit.name, back))
 
     def writes(self, args: Args) -> Names:
         return tuple(about_group(args.text("group"), tp) for tp in offsets_of(args))
