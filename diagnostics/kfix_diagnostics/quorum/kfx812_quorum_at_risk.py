@@ -214,7 +214,7 @@ def _not_added(quorum: QuorumView, case: CaseFile) -> Iterator[Finding]:
                 "--command-config controller.properties add-controller",
             ),
         ),
-        never=("Do not restart one of the two voters before that",),
+        never=("Do not restart either of the two controllers that vote before that",),
     )
 
 
