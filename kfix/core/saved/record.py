@@ -10,8 +10,7 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct, to_builtins
 
-from kfix.core.documents.checked import NotJsonError, ShapeError, read_json
-from kfix.core.documents.opening import read_file
+from kfix.core.documents.checked import read_shape
 from kfix.core.errors import InvalidFileError, UsageError
 from kfix.core.private import new_private
 from kfix.core.snapshot.offsets import LoggedRecord
@@ -85,16 +84,7 @@ def write_record(content: Any, path: Path) -> None:
 
 def read_record(path: Path) -> LoggedRecord:
     """Returns the record. Raises UsageError if the file is not whole, or not of this format."""
-    try:
-        raw = read_file(path)
-    except OSError as error:
-        raise UsageError(f"{path}: the record cannot be read: {error.strerror}") from None
-    try:
-        shape = read_json(raw, SavedRecordShape)
-    except NotJsonError as error:
-        raise InvalidFileError((f"{path}:{error.line}:{error.column}: {error}",), hint=_HINT) from None
-    except ShapeError as error:
-        raise InvalidFileError((f"{path}: {error}",), hint=_HINT) from None
+    shape = read_shape(path, SavedRecordShape, "the record", _HINT)
     record = LoggedRecord(
         TopicPartition(shape.topic, shape.partition),
         shape.offset,
