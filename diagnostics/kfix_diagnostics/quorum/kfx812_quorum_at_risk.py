@@ -4,7 +4,7 @@ Why it matters
     Clients do not notice while a majority of the voters is alive. If one more is lost, no controller is active, and
     nothing in Kafka can change (KFX811). A voter that lags cannot be elected, and does not count towards the majority.
     A controller at whose address nothing listens still votes, but could not be reached if it became the active one.
-    Of two voters none may fail: that is less than a single one can bear.
+    A quorum of two voters stops if either is lost, so two are worse than one.
 
 How kfix knows
     The active controller reports when each voter last fetched the metadata log, and up to which offset. kfix also asks
