@@ -18,12 +18,10 @@ import sys
 import tempfile
 import time
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 
-DAY = date(2026, 1, 1)
-WIDTH = 10_000
-RUN = "r"
+from benchmarks.nights import both_nights
+from benchmarks.whole import DAY, RUN, WIDTH
 
 _AUDIT = """
 import json, resource, sys, time
@@ -90,7 +88,6 @@ def main() -> None:
     given.add_argument("--store", type=Path)
     given.add_argument("--prevention", action="store_true")
     asked = given.parse_args()
-    from benchmarks.nights import both_nights  # noqa: PLC0415 - it imports this module
 
     with tempfile.TemporaryDirectory(prefix="kfix-fleet-") as folder:
         print("| rows | processes | audit, s (range) | its CPU, s | floor, s | ratio | peak MB | findings |")

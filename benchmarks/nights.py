@@ -3,9 +3,10 @@
 python -m benchmarks.nights [--clusters 100] [--partitions 10000] [--driver-memory 1g] [--store FOLDER] [--scattered]
 
 A fleet has one first night and 364 others a year. Every measurement is a whole command, start to exit; each engine has
-a store of its own. Peak memory is that of `benchmarks.spark`. With `--scattered`, replicas are placed as by rack-aware
-placement; else on a ring, which compresses better than any real cluster. Bytes are those of the tables on the disk: one
-night of `partitions` and of all tables of a run, and of `partition_changes` on the first and on the second night.
+a store of its own. Peak memory and CPU seconds are those of `benchmarks.whole`. With `--scattered`, replicas are placed
+as by rack-aware placement; else on a ring, which compresses better than any real cluster. Bytes are those of the tables
+on the disk: one night of `partitions` and of all tables of a run, and of `partition_changes` on the first and on the
+second night.
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from benchmarks.fleet import DAY, RUN
-from benchmarks.spark import WHOLE, measured
+from benchmarks.whole import DAY, RUN, WHOLE, measured
 
 
 def main() -> None:
@@ -42,8 +42,8 @@ def both_nights(size: Size, masters: Sequence[str], memory: str = "1g", store: P
 
     `size` has the number of clusters, that of the partitions of each, and whether their replicas are scattered.
     """
-    print("| engine | night 1, s | peak MB | night 2, s | peak MB | night 2 / night 1 | changes | MB | 90 nights |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print("| engine | night 1, s | its CPU, s | peak MB | night 2, s | its CPU, s | peak MB ", end="")
+    print(f"| night 2 / night 1, wall, CPU and memory | changes | MB | 90 nights |\n|{'---|' * 11}")
     with tempfile.TemporaryDirectory(prefix="kfix-nights-") as folder:
         for master in masters:
             name, settings = master or "embedded", {"spark.driver.memory": memory} if master else {}
@@ -56,10 +56,9 @@ def _row(name: str, place: Path, master: str, settings: dict[str, str], size: Si
         _write(place, night, *size)
         took.append(measured(WHOLE, place, master, settings))
     (first, one), (second, two) = took
-    return (
-        f"| {name} | {first:.1f} | {one['mb']:.0f} | {second:.1f} | {two['mb']:.0f} | {second / first:.2f}x"
-        f" | {_stored(place)} |"
-    )
+    ratios = (second / first, *(two[each] / one[each] for each in ("cpu", "mb")))
+    nights = " | ".join(f"{wall:.1f} | {of['cpu']:.1f} | {of['mb']:.0f}" for wall, of in took)
+    return f"| {name} | {nights} | {', '.join(f'{ratio:.2f}x' for ratio in ratios)} | {_stored(place)} |"
 
 
 def _write(place: Path, night: int, clusters: int, partitions: int, scattered: bool) -> None:

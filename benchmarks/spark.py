@@ -4,23 +4,19 @@ python -m benchmarks.spark [--rows 1000000] [--runs 3] [--store FOLDER] [--sick 
 
 Every measurement is a whole process, start to exit; those of one row are taken in turn in one run. Peak memory is the
 largest sum of RSS over the process and its descendants (Java and the Python workers; shared pages count every time).
+CPU seconds are those of the same processes, as seen up to 0.1 s before each ended.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import statistics
-import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Mapping
 from pathlib import Path
-from threading import Thread
 
-from benchmarks.fleet import _AUDIT, _FLOOR, WIDTH, store
+from benchmarks.fleet import _AUDIT, _FLOOR, store
+from benchmarks.nights import both_nights
+from benchmarks.whole import WHOLE, WIDTH, measured
 
 #: Judges a run; "warm" in the settings judges it once before.
 SPARK = """
@@ -69,24 +65,6 @@ with engine(sys.argv[2], settings=json.loads(sys.argv[3])) as one:
     print(json.dumps({"grouped": grouped / 3, "arrow": arrow, "rows": time.perf_counter() - began}))
 """
 #: The whole command, with history, scores and the report on the terminal; "" is the embedded engine.
-WHOLE = """
-import contextlib, io, json, os, sys, tempfile
-
-if __name__ == "__main__":
-    place, master = sys.argv[1], sys.argv[2]
-    on = ["--spark", master] if master else ["--processes", "2"]
-    on += [word for name, value in json.loads(sys.argv[3]).items() for word in ("--spark-conf", f"{name}={value}")]
-    words = ["audit", "--store", place, "--collect", "no", "--fail-on", "never", "-q"]
-    sys.argv = ["kfix", *words, *on]
-    from kfix.__main__ import main
-    with tempfile.TemporaryDirectory() as home, contextlib.redirect_stdout(io.StringIO()) as output:
-        os.environ["KFIX_STATE_HOME"] = home
-        try:
-            main()
-        except SystemExit as ended:
-            code = ended.code
-    print(json.dumps({"failed": int(bool(code)), "characters": len(output.getvalue())}))
-"""
 _NO_AQE = {"spark.sql.adaptive.enabled": "false"}
 _USUAL = (
     "-XX:-UseSerialGC -XX:+UseG1GC -XX:Tier4InvocationThreshold=5000 -XX:Tier4MinInvocationThreshold=600 "
@@ -103,7 +81,6 @@ def main() -> None:
     given.add_argument("--dead-every", type=int, default=0)
     given.add_argument("--no-settings", action="store_true")
     asked = given.parse_args()
-    from benchmarks.nights import both_nights  # noqa: PLC0415 - it imports this module
 
     with tempfile.TemporaryDirectory(prefix="kfix-spark-bench-") as folder:
         # The first start writes the class archive and is not measured.
@@ -162,56 +139,6 @@ def _settings(place: Path, runs: int) -> None:
         other = measured(_QUERY, place, "local[2]", settings)[1]
         brings = other["grouped"] - said["grouped"]
         print(f"| {name} | {other['grouped']:.2f} | {said['grouped']:.2f} | {brings:+.2f} s |", flush=True)
-
-
-def measured(
-    script: str, place: Path, second: str, third: Mapping[str, str] | int, **env: str
-) -> tuple[float, dict[str, float]]:
-    """Returns (seconds of the whole process, its output and `mb`). A run with failures ends the benchmark."""
-    last = json.dumps(third) if isinstance(third, Mapping) else str(third)
-    with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
-        file.write(script)
-        file.flush()
-        began = time.perf_counter()
-        process = subprocess.Popen(
-            [sys.executable, file.name, str(place), second, last],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=os.environ | env,
-        )
-        peak: list[float] = [0.0]
-        Thread(target=_watch, args=(process, peak), daemon=True).start()
-        out, err = process.communicate()
-        took = time.perf_counter() - began
-    if process.returncode:
-        raise SystemExit(err[-2000:])
-    said: dict[str, float] = json.loads(out.splitlines()[-1])
-    if said.get("failed"):
-        raise SystemExit(f"{said['failed']} clusters failed")
-    return took, {**said, "mb": peak[0]}
-
-
-def _watch(process: subprocess.Popen[str], peak: list[float]) -> None:
-    while process.poll() is None:
-        peak[0] = max(peak[0], _rss(process.pid))
-        time.sleep(0.2)
-
-
-def _rss(root: int) -> float:
-    """Returns the memory in MB of the process and its descendants."""
-    parents, pages = {}, {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            parents[int(entry.name)], pages[int(entry.name)] = int(fields[1]), int(fields[21])
-    tree = {root}
-    for _ in range(8):
-        tree |= {pid for pid, parent in parents.items() if parent in tree}
-    return sum(pages.get(pid, 0) for pid in tree) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.fleet import store
-from benchmarks.spark import SPARK, measured
+from benchmarks.spark import SPARK
+from benchmarks.whole import measured
 from tests.spark.standalone import Standalone
 
 

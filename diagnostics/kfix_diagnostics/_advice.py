@@ -50,6 +50,8 @@ ON_KRAFT = frozenset(
         "remove-ghost-registration",
         "restore-offsets",
         "rolling-restart",
+        "rolling-upgrade",
+        "skip-record",
         "spread-replicas",
         "sweep-throttles",
         "unclean-election",

@@ -9,13 +9,14 @@ from typing import Final
 from kfix.core.diagnosis.finding import Ban, ChangeKind, Remedy
 from kfix.core.snapshot.snapshot import TopicPartition
 
-#: What the runbooks do to leaders, replicas and brokers. One that only sets topics or asks a person does none of it.
+#: What the runbooks do to leaders, replicas and brokers. One that only asks a person, or a coordinator, does none.
 CHANGES_OF: Final[Mapping[str, tuple[ChangeKind, ...]]] = {
     "cancel-reassignment": (ChangeKind.REASSIGNMENT,),
     "controller-reelect": (ChangeKind.ELECTION, ChangeKind.CONTROLLER_ELECTION),
     "coordinator-failed": (ChangeKind.ELECTION, ChangeKind.REASSIGNMENT),
     "coordinator-not-answering": (ChangeKind.ELECTION, ChangeKind.REASSIGNMENT),
     "coordinator-stuck": (ChangeKind.ELECTION, ChangeKind.CONTROLLER_ELECTION),
+    "durable-defaults": (ChangeKind.SETTING,),
     "leader-balance": (ChangeKind.ELECTION,),
     "metadata-divergence": (ChangeKind.ELECTION, ChangeKind.CONTROLLER_ELECTION),
     "move-replicas": (ChangeKind.REASSIGNMENT,),
@@ -23,6 +24,7 @@ CHANGES_OF: Final[Mapping[str, tuple[ChangeKind, ...]]] = {
     "raise-topic-rf": (ChangeKind.REASSIGNMENT,),
     "replace-broker": (ChangeKind.REASSIGNMENT,),
     "spread-replicas": (ChangeKind.REASSIGNMENT,),
+    "sweep-throttles": (ChangeKind.SETTING,),
     "unclean-election": (ChangeKind.ELECTION, ChangeKind.UNCLEAN_ELECTION),
 }
 
@@ -31,7 +33,7 @@ NO_MOVES: Final = Ban((ChangeKind.ELECTION, ChangeKind.UNCLEAN_ELECTION, ChangeK
 #: What the next controller reads from ZooKeeper is not what it should read.
 NO_OTHER_CONTROLLER: Final = Ban((ChangeKind.CONTROLLER_ELECTION,))
 #: Nothing is wrong with Kafka itself.
-NO_CHANGES: Final = Ban((*NO_MOVES.changes, ChangeKind.RESTART))
+NO_CHANGES: Final = Ban((*NO_MOVES.changes, ChangeKind.SETTING, ChangeKind.RESTART))
 #: Nor is a broker that starts let in.
 NOTHING_AT_ALL: Final = Ban((*NO_CHANGES.changes, ChangeKind.START))
 

@@ -15,16 +15,14 @@ from kfix.canary.report import canary_json, canary_lines
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.diagnosis.finding import CANNOT_TELL
 from kfix.core.errors import UsageError
-from kfix.core.numbers import broker_id
 from kfix.front import completion
 from kfix.front.lines import print_lines
-from kfix.front.options import AsJson, duration
+from kfix.front.options import ALL, AsJson, duration, offsets_partition
 from kfix.front.plain import PlainConsole
 from kfix.front.reaching import ClusterOptions, reaches
 from kfix.front.seam import the_app
 from kfix.front.terminal import say_document
 
-_ALL = "all"
 _MOST_ROUNDS, _MOST_SECONDS = 100_000, 300.0
 
 
@@ -80,8 +78,8 @@ def canary(
     partitions = partition or []
     options = CanaryOptions(
         tuple(broker or ()),
-        tuple(_number(text) for text in partitions if text != _ALL),
-        every_partition=_ALL in partitions,
+        tuple(offsets_partition(text) for text in partitions if text != ALL),
+        every_partition=ALL in partitions,
         groups=tuple(group or ()),
         topic=topic,
         creates=create_topic,
@@ -97,15 +95,6 @@ def canary(
         diagnose = shlex.join(["kfix", "diagnose", *access.options()])
         print_lines(canary_lines(result, diagnose), PlainConsole(sys.stdout))
     raise typer.Exit(result.exit_code)
-
-
-def _number(text: str) -> int:
-    found = broker_id(text.removeprefix(f"{OFFSETS_TOPIC}-"))
-    if found is None:
-        raise UsageError(
-            f"--partition: {text!r} is not a partition of {OFFSETS_TOPIC}", hint=f"3, {OFFSETS_TOPIC}-3, or {_ALL}"
-        )
-    return found
 
 
 def _end(*_: Any) -> None:

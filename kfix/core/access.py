@@ -102,13 +102,14 @@ class Access:
             self.controllers,
             trusted=self._trusted,
         )
-        entry = None if self.listed is None else self.listed.entry
+        entry = self.listed.entry if self.listed is not None and self.listed.entry.trusted else None
         return replace(
             target,
             name=self.name,
             besides=self.besides,
             expected_id=self.expected_id,
-            restart_command=entry.restart_command if entry is not None and entry.trusted else "",
+            restart_command=entry.restart_command if entry is not None else "",
+            upgrade_command=entry.upgrade_command if entry is not None else "",
         )
 
     @property

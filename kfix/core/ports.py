@@ -13,7 +13,7 @@ from kfix.core.derive.hanging import Hanging
 from kfix.core.derive.versions import VersionRule
 from kfix.core.snapshot.group_reading import GroupMembers, LastGeneration
 from kfix.core.snapshot.load_conflicts import KeyLeft, OffsetsReplay
-from kfix.core.snapshot.offsets import GroupOffsets, StoredOffset
+from kfix.core.snapshot.offsets import GroupOffsets, LoggedRecord, StoredOffset
 from kfix.core.snapshot.reading import (
     BrokerRegistration,
     ChangeResult,
@@ -143,6 +143,10 @@ class ClusterReader(Protocol):
         """Returns the offset after the last batch that a consumer with read_committed gets in a fetch from here."""
         ...
 
+    def logged_record(self, tp: TopicPartition, offset: int) -> LoggedRecord:
+        """Returns one record from the partition's leader. Raises RefusedError where no consumer gets one there."""
+        ...
+
     def applied(self) -> AppliedMetadata:
         """Asks each known broker of a KRaft cluster for its metadata, whether or not a controller is active."""
         ...
@@ -168,6 +172,10 @@ class ClusterReader(Protocol):
 
     def restart_command(self) -> str:
         """Returns the site's template of the command that restarts a node, from a trusted inventory; "" without."""
+        ...
+
+    def upgrade_command(self) -> str:
+        """Returns the template of the command that brings a node to another version, as `restart_command` does."""
         ...
 
     def snapshot(self) -> Snapshot:
@@ -224,8 +232,11 @@ class ClusterChanger(Protocol):
         """Writes a new log directory on this host. It changes no file that exists."""
         ...
 
-    def restart_node(self, role: NodeRole, node: int, template: str) -> ChangeResult:
-        """Runs the site's command for one node and waits for its end. Any other template is refused."""
+    def restart_node(self, role: NodeRole, node: int, template: str, version: str = "") -> ChangeResult:
+        """Runs the site's command for one node and waits for its end. Any other template is refused.
+
+        With a `version` it is the command that brings the node to it.
+        """
         ...
 
     def delete_key(self, tp: TopicPartition, key: bytes) -> ChangeResult:

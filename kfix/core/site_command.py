@@ -15,6 +15,7 @@ from kfix.core.harmless import one_line
 
 NODE: Final = "{node}"
 _ROLE: Final = "{role}"
+_VERSION: Final = "{version}"
 _LAST_BYTES: Final = 2000
 
 
@@ -25,12 +26,15 @@ class CommandEnd(NamedTuple):
     said: str
 
 
-def command_words(template: str, role: str, node: int) -> list[str]:
-    """Returns program and arguments. Raises ValueError for a template with an open quote or without `{node}`."""
+def command_words(template: str, role: str, node: int, version: str = "") -> list[str]:
+    """Returns program and arguments; `version` is that of an upgrade.
+
+    Raises ValueError for a template with an open quote or without `{node}`.
+    """
     words = shlex.split(template)
     if not any(NODE in word for word in words[1:]):
         raise ValueError(f"{template!r} has no {NODE} among its arguments")
-    return [word.replace(NODE, str(node)).replace(_ROLE, role) for word in words]
+    return [word.replace(NODE, str(node)).replace(_ROLE, role).replace(_VERSION, version) for word in words]
 
 
 def is_running(words: list[str]) -> bool:

@@ -20,7 +20,8 @@ class Target:
 
     `name` is the cluster's name in an inventory, "" if an address was given; `besides` are the options given besides
     the name, and `expected_id` is the inventory's id for it. `controllers` are listeners of KRaft controllers, if their
-    addresses in the brokers' settings are not reachable from here. `restart_command` is that of a trusted inventory.
+    addresses in the brokers' settings are not reachable from here. `restart_command` and `upgrade_command` are those
+    of a trusted inventory.
     """
 
     bootstrap: tuple[Endpoint, ...]
@@ -34,6 +35,7 @@ class Target:
     expected_id: str = ""
     zookeeper_access: ZooKeeperAccess = field(default_factory=ZooKeeperAccess)
     restart_command: str = ""
+    upgrade_command: str = ""
 
     @property
     def reached_by(self) -> ReachedBy:

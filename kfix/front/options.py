@@ -8,6 +8,9 @@ from typing import Annotated
 import typer
 
 from kfix.core.args import parse_duration
+from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix.core.errors import UsageError
+from kfix.core.numbers import broker_id
 from kfix.front import completion
 
 BootstrapServer = Annotated[
@@ -68,6 +71,19 @@ def duration(text: str) -> float:
             return parse_duration(text)
         except ValueError as error:
             raise typer.BadParameter(str(error)) from None
+
+
+#: The value of --partition that means every partition.
+ALL = "all"
+
+
+def offsets_partition(text: str) -> int:
+    """Returns the number of a partition of `__consumer_offsets`, given as `3` or `__consumer_offsets-3`."""
+    found = broker_id(text.removeprefix(f"{OFFSETS_TOPIC}-"))
+    if found is None:
+        hint = f"3, {OFFSETS_TOPIC}-3, or {ALL}"
+        raise UsageError(f"--partition: {text!r} is not a partition of {OFFSETS_TOPIC}", hint=hint)
+    return found
 
 
 Timeout = Annotated[

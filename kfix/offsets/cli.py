@@ -1,32 +1,34 @@
-"""`kfix offsets`: committed offsets saved from the log of their partition, and restored by a runbook."""
+"""`kfix offsets`: committed offsets saved and restored, and one record saved and skipped by a runbook."""
 
 from __future__ import annotations
 
+import os
+import re
 import shlex
 import time
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from kfix.core.derive.coordinator import OFFSETS_TOPIC
+from kfix import __version__
+from kfix.core.args import parse_partition
 from kfix.core.errors import UsageError
-from kfix.core.numbers import broker_id
+from kfix.core.saved.record import encode_record, read_record, write_record
+from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.wording import several, size_text
 from kfix.front import completion
-from kfix.front.options import (
-    AsJson,
-    PlanOut,
-    PolicyFile,
-)
+from kfix.front.options import ALL, AsJson, PlanOut, PolicyFile, offsets_partition
 from kfix.front.reaching import ClusterOptions, reaches
+from kfix.front.seam import the_app
 from kfix.front.terminal import say, say_json
 from kfix.heal.cli.plan import apply, plan
 from kfix.offsets.offsets import Wanted, encode_offsets, save_from_disks, save_live, write_offsets
 from kfix.offsets.saved import saved_lines
 
-_ALL = "all"
 _INCOMPLETE = 22
-_RUNBOOK = "restore-offsets"
+_RUNBOOK, _SKIP = "restore-offsets", "skip-record"
 
 
 @reaches
@@ -92,7 +94,7 @@ def save(
 
 
 def _wanted(partitions: list[str], groups: list[str], *, disks: bool) -> Wanted:
-    if _ALL in partitions and len(partitions) > 1:
+    if ALL in partitions and len(partitions) > 1:
         raise UsageError("--partition all excludes others")
     if not partitions and not groups:
         raise UsageError("name what to save: --partition P, --partition all, or --group GROUP")
@@ -101,17 +103,8 @@ def _wanted(partitions: list[str], groups: list[str], *, disks: bool) -> Wanted:
             "--log-dir: name the partitions too, since a disk does not show how many there are",
             hint="--partition P, or --partition all",
         )
-    numbers = tuple(_number(text) for text in partitions if text != _ALL)
-    return Wanted(numbers, every=_ALL in partitions, groups=tuple(groups))
-
-
-def _number(text: str) -> int:
-    found = broker_id(text.removeprefix(f"{OFFSETS_TOPIC}-"))
-    if found is None:
-        raise UsageError(
-            f"--partition: {text!r} is not a partition of {OFFSETS_TOPIC}", hint=f"3, {OFFSETS_TOPIC}-3, or {_ALL}"
-        )
-    return found
+    numbers = tuple(offsets_partition(text) for text in partitions if text != ALL)
+    return Wanted(numbers, every=ALL in partitions, groups=tuple(groups))
 
 
 @reaches
@@ -144,7 +137,79 @@ def restore(
     params = [f"group={group}"] if group is not None else []
     params += [f"{name}=true" for name, wanted in (("back", back), ("outside", outside)) if wanted]
     wanted = {"param": params, "policy": policy, "offsets": file, "json_output": json_output}
+    _planned_or_applied(ctx, reach, _RUNBOOK, wanted, output, dry_run=dry_run)
+
+
+def _planned_or_applied(
+    ctx: typer.Context, reach: ClusterOptions, name: str, wanted: Any, output: Path | None, *, dry_run: bool
+) -> None:
     if dry_run or output is not None:
-        plan(ctx, name=_RUNBOOK, reach=reach, debounce=0, output=output, **wanted)
+        plan(ctx, name=name, reach=reach, debounce=0.0, output=output, **wanted)
     else:
-        apply(ctx, name=_RUNBOOK, reach=reach, debounce=0, **wanted)
+        apply(ctx, name=name, reach=reach, debounce=0.0, **wanted)
+
+
+@reaches
+def record(
+    ctx: typer.Context,
+    where: Annotated[str, typer.Argument(metavar="TOPIC-PARTITION@OFFSET", help="The record, such as orders-3@33.")],
+    output: Annotated[Path, typer.Option("--output-file", metavar="FILE", help="Write the record to a new file.")],
+    reach: ClusterOptions,
+    json_output: AsJson = False,
+) -> None:
+    """Save exactly one record of a partition, its bytes as they are, to a private file. The cluster is not changed.
+
+    Refused where no consumer gets a record: outside the log, compacted away, the end marker of a transaction, or not
+    below the last stable offset, because a transaction is open.
+    """
+    tp, offset = _place(where)
+    if os.path.lexists(output):
+        raise UsageError(f"{output} exists and is not overwritten", hint="name another file")
+    access = reach.access()
+    with the_app(ctx).clusters.open(access) as cluster:
+        found = cluster.reader.logged_record(tp, offset)
+        content = encode_record(found, cluster.reader.identity().id, __version__)
+    write_record(content, output)
+    if json_output:
+        say_json(content, indent=2)
+        return
+    sizes = f"key {_size(found.key)}, value {_size(found.value)}, {several(len(found.headers), 'header')}"
+    say(f"{output}: the record of {tp} at offset {offset}: {sizes}")
+    at = shlex.join(access.options() or ["--bootstrap-server", "HOST:PORT"])
+    say(f"to skip it for one group: kfix offsets skip {shlex.quote(str(output))} --group GROUP {at}")
+
+
+def _place(text: str) -> tuple[TopicPartition, int]:
+    where, _, number = text.rpartition("@")
+    with suppress(ValueError):
+        if re.fullmatch(r"[0-9]{1,19}", number) and int(number) < 2**63:
+            return parse_partition(where), int(number)
+    raise UsageError(f"{text[:300]!r} is not TOPIC-PARTITION@OFFSET", hint="such as orders-3@33")
+
+
+def _size(part: bytes | None) -> str:
+    return "null" if part is None else size_text(len(part))
+
+
+@reaches
+def skip(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that kfix offsets record wrote.")],
+    group: Annotated[
+        str, typer.Option("--group", metavar="GROUP", help="The consumer group.", autocompletion=completion.groups)
+    ],
+    reach: ClusterOptions,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan only; nothing is changed.")] = False,
+    output: PlanOut = None,
+    policy: PolicyFile = None,
+    json_output: AsJson = False,
+) -> None:
+    """Skip one saved record for one group with the runbook skip-record: show the plan, ask, commit, prove.
+
+    Only if the committed offset is still exactly that of the record, and the log still holds it; the group's consumers
+    have to be stopped first. With --dry-run or --output-file nothing is changed.
+    """
+    saved = read_record(file)
+    params = [f"group={group}", f"partition={saved.tp}", f"offset={saved.offset}", f"sha256={saved.sha256}"]
+    wanted = {"param": params, "policy": policy, "json_output": json_output}
+    _planned_or_applied(ctx, reach, _SKIP, wanted, output, dry_run=dry_run)

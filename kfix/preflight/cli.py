@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
+from collections.abc import Callable
+from functools import update_wrapper
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -48,91 +51,87 @@ Wait = Annotated[
 ]
 
 
-@reaches
+def _judged(act_of: Callable[..., Act]) -> Callable[..., None]:
+    """Returns the command that judges the act that `act_of` builds of its own arguments."""
+
+    def command(
+        ctx: typer.Context,
+        reach: ClusterOptions,
+        wait: Wait = 0.0,
+        from_files: FromFiles = None,
+        debounce: Debounce = TIMING.debounce,
+        json_output: AsJson = False,
+        **given: Any,
+    ) -> None:
+        act = act_of(**given)
+        if not from_files:
+            _show(_live(ctx, reach.access(), act, wait, debounce), json_output)
+        if reach.is_given or wait:
+            raise UsageError("--from reads a saved snapshot; leave out the address of a cluster, and --wait")
+        ask_for_paste(from_files or ())
+        _show(preflight_saved(act, from_files or (), lambda sentence: say(sentence, err=True)), json_output)
+
+    own, shared = (list(inspect.signature(each, eval_str=True).parameters.values()) for each in (act_of, command))
+    parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*own, *shared[:-1])]
+    update_wrapper(command, act_of).__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return reaches(command)
+
+
+@_judged
 def restart(
-    ctx: typer.Context,
     nodes: Nodes,
-    reach: ClusterOptions,
-    wait: Wait = 0.0,
-    from_files: FromFiles = None,
-    debounce: Debounce = TIMING.debounce,
-    json_output: AsJson = False,
-) -> None:
+) -> Act:
     """Judge a restart: what would stop while these nodes are down, and what has to happen first.
 
     Exit code: 0 safe, 23 unsafe, 22 unknown: a source was not read.
     """
-    _judge(ctx, reach, acts.restart(nodes), wait, from_files, debounce, json_output)
+    return acts.restart(nodes)
 
 
-@reaches
+@_judged
 def stop(
-    ctx: typer.Context,
     nodes: Nodes,
-    reach: ClusterOptions,
-    wait: Wait = 0.0,
-    from_files: FromFiles = None,
-    debounce: Debounce = TIMING.debounce,
-    json_output: AsJson = False,
-) -> None:
+) -> Act:
     """Judge stopping nodes or a rack for longer: what would stop, and what has to happen first.
 
     Exit code: 0 safe, 23 unsafe, 22 unknown: a source was not read.
     """
-    _judge(ctx, reach, acts.stop(nodes), wait, from_files, debounce, json_output)
+    return acts.stop(nodes)
 
 
-@reaches
+@_judged
 def remove(
-    ctx: typer.Context,
     node: Node,
-    reach: ClusterOptions,
-    wait: Wait = 0.0,
-    from_files: FromFiles = None,
-    debounce: Debounce = TIMING.debounce,
-    json_output: AsJson = False,
-) -> None:
+) -> Act:
     """Judge taking a broker out of the cluster, or a controller out of the quorum, for good.
 
     Exit code: 0 safe, 23 unsafe, 22 unknown: a source was not read.
     """
-    _judge(ctx, reach, acts.remove(node), wait, from_files, debounce, json_output)
+    return acts.remove(node)
 
 
-@reaches
+@_judged
 def reassign(
-    ctx: typer.Context,
     moves: Annotated[Path, typer.Argument(metavar="FILE", help="Moves, in the JSON of kafka-reassign-partitions.")],
-    reach: ClusterOptions,
-    wait: Wait = 0.0,
-    from_files: FromFiles = None,
-    debounce: Debounce = TIMING.debounce,
-    json_output: AsJson = False,
-) -> None:
+) -> Act:
     """Judge the moves of a file: which ones Kafka refuses, would not end, or leave too few replicas.
 
     Exit code: 0 safe, 23 unsafe, 22 unknown: a source was not read.
     """
-    _judge(ctx, reach, moved(moves), wait, from_files, debounce, json_output)
+    return moved(moves)
 
 
-@reaches
+@_judged
 def config(
-    ctx: typer.Context,
     entity: Annotated[str, typer.Argument(metavar="topic", help="What the setting belongs to: topic.")],
     name: Annotated[str, typer.Argument(metavar="NAME", help="The topic's name.")],
     setting: Annotated[str, typer.Argument(metavar="KEY=VALUE", help="Such as min.insync.replicas=2.")],
-    reach: ClusterOptions,
-    wait: Wait = 0.0,
-    from_files: FromFiles = None,
-    debounce: Debounce = TIMING.debounce,
-    json_output: AsJson = False,
-) -> None:
+) -> Act:
     """Judge a setting of a topic: whether producers would stop, or records be lost, once it is in force.
 
     Exit code: 0 safe, 23 unsafe, 22 unknown: a source was not read, or kfix does not judge this setting.
     """
-    _judge(ctx, reach, acts.config(entity, name, setting), wait, from_files, debounce, json_output)
+    return acts.config(entity, name, setting)
 
 
 @reaches
@@ -157,11 +156,9 @@ def plan(
     _show(_live(ctx, access, act, wait, debounce), json_output)
 
 
-@reaches
+@_judged
 def upgrade(
-    ctx: typer.Context,
     version: Annotated[str, typer.Argument(metavar="VERSION", help="The version of Kafka, such as 4.3.1.")],
-    reach: ClusterOptions,
     request_log: Annotated[
         list[Path] | None,
         typer.Option(
@@ -170,33 +167,12 @@ def upgrade(
             help="A request log of a broker (repeatable), by which kfix names clients that Kafka 4 refuses.",
         ),
     ] = None,
-    wait: Wait = 0.0,
-    from_files: FromFiles = None,
-    debounce: Debounce = TIMING.debounce,
-    json_output: AsJson = False,
-) -> None:
+) -> Act:
     """Judge an upgrade of all nodes, one after the other: versions, each restart, and clients that Kafka 4 refuses.
 
     Exit code: 0 safe, 23 unsafe, 22 unknown: something that matters was not read.
     """
-    _judge(ctx, reach, upgraded(version, request_log or ()), wait, from_files, debounce, json_output)
-
-
-def _judge(
-    ctx: typer.Context,
-    reach: ClusterOptions,
-    act: Act,
-    wait: float,
-    from_files: list[Path] | None,
-    debounce: float,
-    json_output: bool,
-) -> None:
-    if not from_files:
-        _show(_live(ctx, reach.access(), act, wait, debounce), json_output)
-    if reach.is_given or wait:
-        raise UsageError("--from reads a saved snapshot; leave out the address of a cluster, and --wait")
-    ask_for_paste(from_files or ())
-    _show(preflight_saved(act, from_files or (), lambda sentence: say(sentence, err=True)), json_output)
+    return upgraded(version, request_log or ())
 
 
 def _live(ctx: typer.Context, access: Access, act: Act, wait: float, debounce: float) -> Preflight:

@@ -129,7 +129,7 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
         },
     ),
     "offsets": CommandGroup(
-        "Committed offsets of consumer groups: save them from the log, and restore them.",
+        "Committed offsets of consumer groups: save and restore them; save one record, and skip it.",
         {
             "save": Command(
                 "kfix.offsets.cli:save",
@@ -138,6 +138,14 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "restore": Command(
                 "kfix.offsets.cli:restore",
                 "Commit saved offsets again with the runbook restore-offsets: show the plan, ask, commit, and prove.",
+            ),
+            "record": Command(
+                "kfix.offsets.cli:record",
+                "Save exactly one record of a partition, its bytes as they are, to a private file.",
+            ),
+            "skip": Command(
+                "kfix.offsets.cli:skip",
+                "Skip one saved record for one group with the runbook skip-record: show the plan, ask, commit, prove.",
             ),
         },
     ),

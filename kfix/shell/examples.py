@@ -59,6 +59,8 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "offsets save --log-dir /var/lib/kafka --partition 3 --output-file offsets-3.json",
     ),
     "offsets restore": ("offsets restore -b broker1:9092 offsets-3.json --dry-run",),
+    "offsets record": ("offsets record orders-3@33 --output-file orders-3@33.json",),
+    "offsets skip": ("offsets skip orders-3@33.json --group mailer --dry-run",),
     "fleet check": ("fleet check --inventory examples/fleet/fleet.yaml",),
     "fleet collect": ("fleet collect --inventory fleet.yaml --store store",),
     "fleet import": ("fleet import plant=plant.json.gz --store store",),

@@ -122,6 +122,13 @@ def test_the_wheel_carries_runbooks_and_the_labs_pom(wheel):
     assert any(n.startswith("kfix/lab/resources/") and n.endswith(".xml") for n in names)
 
 
+def test_every_link_of_the_page_on_the_index_is_absolute(wheel):
+    [text] = [wheel.read(name).decode() for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert len(links) > 10
+    assert [link for link in links if not link.startswith(("https://", "#"))] == []
+
+
 def test_the_wheel_carries_the_licence(wheel):
     [text] = [wheel.read(name).decode() for name in wheel.namelist() if name.endswith(".dist-info/licenses/LICENSE")]
     assert text == (ROOT / "LICENSE").read_text()

@@ -278,13 +278,16 @@ def moves_file(operator, moves, name="given.json"):
     return path
 
 
-RESTARTS = f"{sys.executable} -m kfix lab restart {{role}} {{node}} --name "
+_LAB = f"{sys.executable} -m kfix lab"
+RESTARTS = f"{_LAB} restart {{role}} {{node}} --name "
+UPGRADES = f"{_LAB} upgrade {{role}} {{node}} --kafka {{version}} --name "
 
 
 def site_of(lab, config, command=""):
-    """Writes an inventory that names the lab's command, or this one, to restart a node; the words that choose it."""
+    """Writes an inventory that names the lab's commands, or this one to restart a node; the words that choose it."""
     (config / "kfix").mkdir(parents=True, exist_ok=True)
     entry = {"bootstrap": lab.bootstrap_servers, "restart_command": command or RESTARTS + lab.state.spec.name}
+    entry["upgrade_command"] = UPGRADES + lab.state.spec.name
     fleet = {"apiVersion": "kfix/v1", "kind": "Fleet", "clusters": {"rolling": entry}}
     (config / "kfix" / "fleet.yaml").write_text(json.dumps(fleet))
     return "-c", "rolling"

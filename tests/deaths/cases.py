@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -63,6 +64,32 @@ def offsets_to_restore(scene: Scene) -> Words:
         [done] = admin.alter_consumer_group_offsets([asked]).values()
         done.result(10)
     return "--offsets", path
+
+
+_PLACE = ("orders", 0)
+
+
+def _a_record_to_skip(scene: Scene) -> Words:
+    """The group stands at the first record of its topic, which is saved."""
+    operator = scene.operator
+    offsets_to_restore(scene)
+    path = operator.folder / f"{operator.name}-record.json"
+    said = operator.on("offsets", "record", "{}-{}@0".format(*_PLACE), "--output-file", path)
+    assert said.code == 0, said.out + said.err
+    params = {"group": scene.broken.group, "partition": "{}-{}".format(*_PLACE), "offset": 0}
+    params["sha256"] = json.loads(path.read_text())["sha256"]
+    return tuple(word for name, value in params.items() for word in ("-p", f"{name}={value}"))
+
+
+def _reads_on(scene: Scene) -> None:
+    """Commits the end of the log, as a consumer of the group does that has read on."""
+    own = {"bootstrap.servers": scene.lab.bootstrap_servers, "group.id": scene.broken.group}
+    consumer = confluent_kafka.Consumer(own | {"enable.auto.commit": False})
+    try:
+        _, end = consumer.get_watermark_offsets(confluent_kafka.TopicPartition(*_PLACE), timeout=10)
+        consumer.commit(offsets=[confluent_kafka.TopicPartition(*_PLACE, end)], asynchronous=False)
+    finally:
+        consumer.close()
 
 
 def _group_version(scene: Scene, version: int) -> None:
@@ -129,6 +156,8 @@ CASES: Mapping[str, Case] = {
     "replace-broker": Case("broker-ids-gone", {"renamed": "{dead}={new_id}"}, options={"copies": "2"}),
     "restore-offsets": Case("healthy", {"group": "{group}"}, prepare=offsets_to_restore),
     "rolling-restart": Case("quorum-at-risk", prepare=_a_site_with_a_command, after=_no_site),
+    "rolling-upgrade": Case("quorum-at-risk", {"version": "4.4.0"}, prepare=_a_site_with_a_command, after=_no_site),
+    "skip-record": Case("healthy", prepare=_a_record_to_skip, by_hand=_reads_on),
     "spread-replicas": Case("replicas-in-one-rack"),
     "sweep-throttles": Case("left-over-throttles"),
     "unclean-election": Case("elr-struck", {"max_loss": "-1"}),

@@ -17,17 +17,19 @@ from tests.matrix.remedies import (
     Refused,
     Remedy,
     RemoveRegistration,
+    SkipRecord,
     continue_controller,
     downgrade_eligible_leaders,
     heal_network,
     raise_eligible_leaders,
     repair_log_dir,
+    replace_voter,
     start_brokers,
     start_controllers,
 )
 
 #: How the lab of an incident is laid out, besides three brokers in three racks.
-PLAIN, QUORUM, RACKS, ZONES, CLEANED = "plain", "quorum", "racks", "zones", "cleaned"
+PLAIN, QUORUM, VOTERS, RACKS, ZONES, CLEANED = "plain", "quorum", "voters", "racks", "zones", "cleaned"
 
 
 @dataclass(frozen=True)
@@ -76,13 +78,15 @@ CASES: Mapping[str, Case] = {
         asked=_GROUP,
     ),
     "transaction-marker-lost": Case(("KFX122",), (Apply("end-hanging-transaction"),)),
+    "transaction-state-lost": Case(("KFX122",), (Apply("end-hanging-transaction", {"outcome": "abort"}),)),
+    "transaction-late-record": Case(("KFX122",), (Apply("end-hanging-transaction"),)),
     "offsets-not-loaded": Case(("KFX109",), (Mended("delete the record that no coordinator can load"),)),
     "offsets-uncompacted": Case(("KFX115",), (Mended("start the log cleaner"),), asked=_LATENT),
     "offset-outside-log": Case(("KFX113",), (Mended("reset the offset of the group"),), asked=_GROUP),
     "rebalance-held": Case(
         ("KFX111",), (Apply("evict-member", {"group": "{group}", "member": "{member}"}),), asked=_GROUP
     ),
-    "group-falls-behind": Case(("KFX123",), (Mended("mend the consumer that ends at the record"),), asked=_GROUP),
+    "group-falls-behind": Case(("KFX123",), (SkipRecord(),), asked=_GROUP),
     "offsets-rf1": Case(("KFX104", "KFX119"), (_START, Apply("raise-offsets-rf"))),
     "transactions-rf1": Case(("KFX104", "KFX119"), (_START,)),
     "offsets-under-min-isr": Case(("KFX304",), (_CATCH_UP,)),
@@ -142,6 +146,10 @@ CASES: Mapping[str, Case] = {
         layout=QUORUM,
     ),
     "controller-disk-lost": Case(("KFX812",), (Mended("give the controller a disk: here its old one"),), layout=QUORUM),
+    "voter-wrong-directory": Case(
+        ("KFX812",), (ByHand("remove its voter, then add the controller", replace_voter),), layout=VOTERS
+    ),
+    "old-voter-returns": Case(("KFX812",), (Mended("start the controller with the disk of its voter"),), layout=VOTERS),
     "quorum-majority-lost": Case(("KFX811",), (RecoverQuorum("quorum-recover"),), layout=QUORUM),
     "controller-frozen": Case(
         ("KFX811",),

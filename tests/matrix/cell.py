@@ -21,7 +21,7 @@ from kfix.lab.incidents.setup.incident import Broken
 from tests.cluster.kraft_healing.conftest import CLEANER
 from tests.cluster.remedy import Operator, operating
 from tests.cluster.seen import Cluster
-from tests.matrix.cases import CASES, CLEANED, PLAIN, QUORUM, RACKS, ZONES, Case
+from tests.matrix.cases import CASES, CLEANED, PLAIN, QUORUM, RACKS, VOTERS, ZONES, Case
 from tests.matrix.remedies import Mended, NothingToDo, Scene
 from tests.matrix.results import LINES, Cell, fingerprint
 from tests.waiting import wait_until
@@ -40,8 +40,8 @@ _FAULTS = (AssertionError, KfixError, OSError, subprocess.SubprocessError)
 def spec_of(line: str, layout: str, *, elr: bool = True) -> LabSpec:
     recipe = LINES[line]
     plain = LabSpec(name=f"matrix-{layout}", kafka=recipe.kafka, mode=recipe.mode, offsets_rf=3, elr=elr)
-    if layout == QUORUM:
-        return replace(plain, controllers=3)
+    if layout in {QUORUM, VOTERS}:
+        return replace(plain, controllers=3, dynamic_quorum=layout == VOTERS)
     if layout == RACKS:
         return replace(plain, ids=(1, 2, 3, 4), racks=("a", "a", "b", "b"))
     if layout == ZONES:
@@ -140,9 +140,10 @@ def _paste_all(operator: Operator, said: Any) -> None:
     that changes anything gets past its first gate.
     """
     printed = {remedy["command"] for each in said.every for remedy in each["remedies"]}
-    for command in sorted(each for each in printed if each.startswith("kfix ")):
-        pasted = operator.paste(command, timeout=120)
-        assert pasted.code not in _NOT_UNDERSTOOD, f"{command}: {pasted.out}{pasted.err}"
+    with contextlib.chdir(operator.folder):  # Some write a file.
+        for command in sorted(each for each in printed if each.startswith("kfix ")):
+            pasted = operator.paste(command, timeout=120)
+            assert pasted.code not in _NOT_UNDERSTOOD, f"{command}: {pasted.out}{pasted.err}"
 
 
 def _detected(case: Case, operator: Operator, asked: tuple[str, ...]) -> tuple[Any, dict[str, Any] | None]:

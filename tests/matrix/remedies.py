@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -10,9 +11,10 @@ from kfix.lab import Lab
 from kfix.lab.clients.asking_controllers import set_feature, unregister
 from kfix.lab.incidents.setup.incident import Broken
 from kfix.lab.nodes.failures import repair_disks
+from kfix.lab.workload.readers import start_readers
 from tests import shipped
 from tests.cluster.recovering import Survivor
-from tests.cluster.remedy import TO_RESUME, Operator, Planned, Ran
+from tests.cluster.remedy import TO_APPLY, TO_RESUME, Operator, Planned, Ran
 from tests.waiting import wait_until
 
 _ELR = "eligible.leader.replicas.version"
@@ -179,12 +181,53 @@ class NothingToDo(Remedy):
         return f"none: {self.why}"
 
 
+@dataclass(frozen=True)
+class SkipRecord(Remedy):
+    """Saves and skips the record that a group stands at, by the commands of the finding; the consumers are stopped
+    and started when the run asks for it.
+    """
+
+    def carry_out(self, scene: Scene) -> str:
+        operator, lab, group = scene.operator, scene.lab, scene.broken.group
+        assert group is not None
+        found = operator.on("diagnose", "--json", "--group", group).json["findings"]
+        printed = [r["command"] for each in found for r in each["remedies"]]
+        save, skip = (
+            next((c for c in printed if c.startswith(f"kfix offsets {word}")), "") for word in ("record", "skip")
+        )
+        assert skip, found
+        name = shlex.split(skip)[3]
+        record, path = operator.folder / f"saved-{name}", operator.folder / f"plan-{name}"
+        for command, more in ((save, ()), (skip, ("--output-file", path))):
+            said = operator.paste(command.replace(name, str(record)), *more)
+            assert said.code == 0, said.out + said.err
+        planned = Planned(path, json.loads(path.read_text()), TO_APPLY.findall(said.out)[0].strip())
+        going = operator.begin_as_printed(planned.command)
+        run = operator.ran(planned)
+        wait_until(lambda: run.waits_for("stop-consumers") or going.ended, "it asks to stop the consumers", 60)
+        for process in lab.state.processes:
+            if process.role == "workload":
+                lab.kill(process.id, "workload")
+        wait_until(lambda: run.waits_for("start-consumers") or going.ended, "it asks to start them", 60)
+        start_readers(lab, scene.broken.partitions[0][0], group, str(scene.broken.details["cause"]))
+        said = going.over(120)
+        assert (said.code, run.end) == (0, "proved"), said.out + said.err
+        lab.mend()  # Ends the consumers: the group then has no members, as the clients' proof needs it.
+        return "runbook `skip-record`, with the record that was saved"
+
+
 def start_brokers(scene: Scene) -> None:
     scene.lab.restart(*scene.broken.dead)
 
 
 def start_controllers(scene: Scene) -> None:
     scene.lab.restart(*dead_controllers(scene.lab), role="controller")
+
+
+def replace_voter(scene: Scene) -> None:
+    quorum = scene.lab.quorum
+    assert quorum is not None
+    quorum.replace_voter(int(scene.broken.details["controller"]))
 
 
 def continue_controller(scene: Scene) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from kfix.core.args import ABSENT, Args
 from kfix.core.derive.hanging import COMMIT, parsed
-from kfix.core.snapshot.offsets import parse_stored
+from kfix.core.snapshot.offsets import StoredOffset, parse_stored
 from kfix.core.snapshot.reading import ResourceKind
 from kfix.core.snapshot.recovery import NewLog
 from kfix.core.snapshot.snapshot import TopicPartition
@@ -54,6 +54,12 @@ def _commit(args: Args) -> Call:
     return Call("commit_offsets", (args.text("group"), tuple(sorted(offsets))))
 
 
+def _after(args: Args) -> StoredOffset:
+    """The offset behind the record, with what the group has committed beside it."""
+    (text,) = json.loads(args.text("offsets_before")).values()
+    return parse_stored(text)._replace(offset=args.number("offset") + 1)
+
+
 def _abort(args: Args) -> Call:
     return Call(
         "abort_transaction", tuple(args[k] for k in ("transactional_id", "producer", "producer_epoch", "timeout_ms"))
@@ -88,6 +94,7 @@ CALLS: Mapping[str, Callable[[Args], Call]] = {
     "leader.elect_unclean": _elect(True),
     "offsets.commit": _commit,
     "offsets.roll": lambda a: Call("delete_key", (a.tp(), _segment_key(a.number("number")))),
+    "offsets.skip": lambda a: Call("commit_offsets", (a.text("group"), ((a.tp(), _after(a)),))),
     "offsets.tombstone": lambda a: Call("delete_key", (a.tp(), bytes.fromhex(a.text("key")))),
     "reassign.cancel": lambda a: Call("reassign", (a.tp(), None)),
     "reassign.move": _reassign,
@@ -95,6 +102,7 @@ CALLS: Mapping[str, Callable[[Args], Call]] = {
     "reassign.reorder": _reassign,
     "metadata_log.write": _write_log,
     "node.restart": lambda a: Call("restart_node", (a.text("role"), a["node"], a.text("command"))),
+    "node.upgrade": lambda a: Call("restart_node", (a.text("role"), a["node"], a.text("command"), a.text("version"))),
     "transaction.abort": _abort,
     "transaction.end": _end,
     "throttle.rate": _rate,
@@ -102,7 +110,7 @@ CALLS: Mapping[str, Callable[[Args], Call]] = {
     "throttle.replicas": lambda a: _throttle("topic", a.text("topic"), a.text("leaders"), a.text("followers")),
     "throttle.restore": lambda a: _throttle(a.text("kind"), a.text("name"), a.text("leader"), a.text("follower")),
 }
-CHANGES_NOTHING = frozenset({"manual", "manual.bring_back", "manual.restart", "wait"})
+CHANGES_NOTHING = frozenset({"manual", "manual.bring_back", "manual.restart", "manual.upgrade", "wait"})
 
 
 def expected_call(step: PlannedStep) -> Call | None:

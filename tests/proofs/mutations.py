@@ -381,7 +381,7 @@ def _copies_grow(cluster: MemoryCluster, key: FactKey) -> None:
 
 
 def _another_command(cluster: MemoryCluster, _key: FactKey) -> None:
-    cluster.site_command = "another {node}"
+    cluster.site_command = cluster.site_upgrade = "another {node}"
 
 
 WAYS: Mapping[str, tuple[Mutation, ...]] = {
@@ -408,6 +408,7 @@ WAYS: Mapping[str, tuple[Mutation, ...]] = {
     "applied": (_applies,),
     "partitions": (_isr_of_one,),
     "restart_command": (_another_command,),
+    "upgrade_command": (_another_command,),
     "copies": (_copies_grow,),
     "eligible_needed": (_one_more_or_less_led,),
     "registration": (_registers, _removed),

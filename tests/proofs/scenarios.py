@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from kfix.core.snapshot.offsets import StoredOffset
 from kfix.core.snapshot.reading import ChangeResult
-from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.snapshot.snapshot import LogEnd, TopicPartition
 from kfix.heal.memory.cluster import MemoryCluster
 from kfix.heal.memory.incidents import ALL as INCIDENTS
 from kfix.heal.memory.incidents.prepared import PreparedIncident
@@ -99,7 +100,32 @@ _GIVEN: Moves = (
     (TopicPartition("orders", 2), (1, 2, 4)),
 )
 
+_MAILER, _FAILS = "mailer", TopicPartition("orders", 0)
+
+
+def _consumers_run(cluster: MemoryCluster) -> None:
+    """The group has members, and more records wait behind the one that is skipped."""
+    cluster.members.add(_MAILER)
+    for broker in cluster.brokers:
+        cluster.logs.write(_FAILS, broker, LogEnd(0, 100), 0)
+
+
+def _stops_or_reads_on(cluster: MemoryCluster) -> None:
+    if _MAILER in cluster.members:
+        cluster.members.discard(_MAILER)
+    else:
+        cluster.committed[_MAILER][_FAILS] = StoredOffset(50, 0)
+
+
 _LONGER = (
+    Scenario(
+        "skip a record, consumers stopped",
+        "skip-record",
+        "group-falls-behind",
+        dict(RUNBOOKS["skip-record"].tests[0].params),
+        prepare=_consumers_run,
+        at_the_gate=_stops_or_reads_on,
+    ),
     Scenario("ladder of two rungs", "coordinator-stuck", "coordinator-stuck-of-two-replicas", swallows=("reassign",)),
     Scenario(
         "ladder of three rungs",

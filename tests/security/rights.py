@@ -37,8 +37,10 @@ OF_ACTIONS: Mapping[str, tuple[Right, ...]] = {
     "manual": (),
     "manual.bring_back": (),
     "manual.restart": (CLUSTER_ACTION,),
+    "manual.upgrade": (CLUSTER_ACTION,),
     "offsets.commit": (READ_TOPICS, READ_GROUPS, DELETE_GROUPS),
     "offsets.roll": (READ_TOPICS, WRITE_TOPICS),
+    "offsets.skip": (READ_TOPICS, READ_GROUPS),
     "offsets.tombstone": (READ_TOPICS, WRITE_TOPICS),
     "reassign.cancel": (ALTER,),
     "reassign.move": (ALTER,),
@@ -52,6 +54,7 @@ OF_ACTIONS: Mapping[str, tuple[Right, ...]] = {
     "transaction.end": (READ_TOPICS, CLUSTER_ACTION),
     "metadata_log.write": (),
     "node.restart": (CLUSTER_ACTION,),
+    "node.upgrade": (CLUSTER_ACTION,),
     "wait": (),
 }
 #: The rights of an action whose argument `kind` names the resource that it changes.

@@ -59,6 +59,7 @@ def test_every_call_of_the_ports_is_driven_or_only_reads_what_a_diagnosis_reads(
         "hanging",
         "key_left",
         "last_generation",
+        "logged_record",
         "offsets_replay",
         "open_batch",
         "served_to",
@@ -96,6 +97,7 @@ def test_an_action_that_sends_nothing_needs_no_right() -> None:
         *IDLE,
         "manual.bring_back",
         "manual.restart",
+        "manual.upgrade",
     }
     assert {OF_ACTIONS[name] for name in (*IDLE, "manual.bring_back")} == {()}
 

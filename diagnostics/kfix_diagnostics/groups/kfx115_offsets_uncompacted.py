@@ -183,10 +183,12 @@ def _changed(name: str, case: CaseFile) -> Remedy:
         return Remedy(
             "Set cleanup.policy=compact on the topic; the cleaner then starts without a restart",
             f"kafka-configs.sh {at} --add-config cleanup.policy=compact",
+            changes=(ChangeKind.SETTING,),
         )
     return Remedy(
         f"Remove {name} from the topic; the cleaner then starts without a restart",
         f"kafka-configs.sh {at} --delete-config {name}",
+        changes=(ChangeKind.SETTING,),
     )
 
 

@@ -62,6 +62,7 @@ _EXPLAINED_BY = {
     "stopped": (*_NO_START, "memory"),
     "shutting down": (*_NO_START, "stopped", "memory"),
     "all log dirs": ("disk full",),
+    "process": (*_NO_START, "stopped", "memory"),
     "log dir": ("files", "all log dirs", "disk full", "locked"),
     "gone": ("all log dirs", "disk full", "truncation refused", "stopped", "shutting down"),
     "unreachable": ("advertised", "gone", "stopped", "shutting down"),
@@ -109,7 +110,7 @@ def _looks_well(topic: str, case: CaseFile) -> bool:
 def _known(error: Complaint, kinds: dict[str, list[Complaint]], sick: set[str], case: CaseFile) -> bool:
     """Returns whether another finding of this diagnosis reports it, with its cause or its partition."""
     causes = (other for kind in _EXPLAINED_BY.get(error.about, ()) for other in kinds.get(kind, ()))
-    if any(other.broker == error.broker for other in causes):
+    if any(other.node == error.name if error.about == "process" else other.broker == error.broker for other in causes):
         return True
     if error.about == "min isr":
         return error.name in sick
@@ -225,22 +226,25 @@ def _of_kind(meaning: Meaning, found: list[Complaint], case: CaseFile) -> Findin
     details = tuple(dict.fromkeys(c.detail for c in found if c.detail))
     words = {
         "names": names,
+        "first": named[0] if named else "NAME",
         "have": has(max(len(named), 1)),
-        "broker": brokers_named(brokers) if brokers else _unnamed(found),
-        "node": _nodes("controller", brokers),
-        "voter": _nodes("voter", brokers),
         "detail": some(details) or "the text names nothing more",
         "more": f": {some(details)}" if details else "",
     }
 
-    def said(text: str) -> str:
-        return _NUMBER.sub(lambda forms: forms[2 if len(brokers) > 1 else 1], text).format_map(words)
+    def said(text: str, article: str = "the") -> str:
+        nodes = {
+            "broker": brokers_named(brokers) if brokers else _unnamed(found, article),
+            "node": _nodes("controller", brokers, article),
+            "voter": _nodes("voter", brokers, article),
+        }
+        return _NUMBER.sub(lambda forms: forms[2 if len(brokers) > 1 else 1], text).format_map(words | nodes)
 
     return Finding(
         code=meaning.code,
         severity=meaning.severity,
-        obj=_object(meaning, words, brokers, names),
-        summary=said(meaning.summary),
+        obj=_object(meaning, brokers, names),
+        summary=said(meaning.summary, "a"),
         cause=Cause(said(meaning.cause), meaning.confidence),
         evidence=_evidence(found),
         blocked=blocked(case, tps)
@@ -257,23 +261,23 @@ def _of_kind(meaning: Meaning, found: list[Complaint], case: CaseFile) -> Findin
     )
 
 
-def _nodes(noun: str, ids: tuple[int, ...]) -> str:
+def _nodes(noun: str, ids: tuple[int, ...], article: str = "a") -> str:
     if not ids:
-        return f"a {noun} that the text does not name"
+        return f"{article} {noun}"
     return f"{noun}{'s' if len(ids) > 1 else ''} {', '.join(map(str, ids))}"
 
 
-def _unnamed(found: list[Complaint]) -> str:
+def _unnamed(found: list[Complaint], article: str) -> str:
     """Returns the broker by its pod, host or file, where the text does not show its id."""
     nodes = sorted({c.node for c in found if c.node})
-    return f"the broker of {some(nodes)}" if nodes else "a broker that the text does not name"
+    return f"the broker of {some(nodes)}" if nodes else f"{article} broker"
 
 
-def _object(meaning: Meaning, words: dict[str, str], brokers: tuple[int, ...], names: str) -> str:
+def _object(meaning: Meaning, brokers: tuple[int, ...], names: str) -> str:
     if brokers and meaning.of_brokers:
-        return words["broker"]
+        return brokers_named(brokers)
     if brokers and meaning.about == "a voter":
-        return words["voter"]
+        return _nodes("voter", brokers)
     return names or meaning.about
 
 

@@ -23,10 +23,10 @@ How kfix knows
 
 Remedies, safest first
     A record that fails: read the consumer's log at that offset; then mend the consumer, or skip exactly this record,
-    after it was saved. A slow member: compare its host and its log with the others'. A hot partition: see which keys it
-    gets; more members do not help, since one member reads a partition. Too few members: add some, up to the number of
-    partitions, and check the quotas of their client ids. Unread records that will be deleted: raise retention.ms of the
-    topic until the group has caught up.
+    after it was saved (kfix offsets record, kfix offsets skip). A slow member: compare its host and its log with the
+    others'. A hot partition: see which keys it gets; more members do not help, since one member reads a partition. Too
+    few members: add some, up to the number of partitions, and check the quotas of their client ids. Unread records that
+    will be deleted: raise retention.ms of the topic until the group has caught up.
 
 Do not
     Do not reset the offsets of the whole group: it loses or repeats records of every partition. Do not add partitions
@@ -48,7 +48,7 @@ from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Fi
 from kfix.core.snapshot.group_reading import SHARE_GROUP, GroupMember, GroupReading, by_group
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import ago, per_topic, several
-from kfix_diagnostics._advice import diagnose_group, servers
+from kfix_diagnostics._advice import cluster_options, diagnose_group, servers
 from kfix_diagnostics.groups._members import called
 from kfix_diagnostics.groups._pace import LagPattern, Paces, Slowness, paces_of, slow
 
@@ -165,7 +165,7 @@ def _slow(last: GroupReading, found: Slowness, paces: Paces, since: str, case: C
         obj=f"group {last.group}",
         summary=f"group {last.group} {meaning.said.format_map(words)}",
         cause=Cause(meaning.cause.format_map(words), _LIKELY if blocks else meaning.confidence),
-        evidence=(*_rates(tps, paces), *_who(members)),
+        evidence=(*_rates(tps, paces, case), *_who(members, case)),
         blocked=Blocked(f"consumers of {words['where']}", (last.group,)) if blocks else Blocked(),
         remedies=(
             *(Remedy(text.format_map(words)) for text in meaning.remedies),
@@ -182,16 +182,15 @@ def _slow(last: GroupReading, found: Slowness, paces: Paces, since: str, case: C
 def _skip(group: str, tps: tuple[TopicPartition, ...], paces: Paces, case: CaseFile) -> Iterator[Remedy]:
     """Yields how to keep the record that fails, and how to skip it alone."""
     tp, committed = tps[0], paces[tps[0]].committed
-    topic = shlex.quote(tp.topic)
+    file = shlex.quote(f"{tp}@{committed}.json")
     yield Remedy(
-        "If it has to be skipped, keep the record first: this prints it",
-        f"kafka-console-consumer.sh {servers(case, '--consumer.config')} --topic {topic} --partition {tp.partition} "
-        f"--offset {committed} --max-messages 1 --property print.key=true",
+        "If it has to be skipped, save the record first",
+        f"kfix offsets record {shlex.quote(f'{tp}@{committed}')} --output-file {file} {cluster_options(case)}",
     )
     yield Remedy(
-        "Then stop the consumers of the group and skip this record alone; --execute instead of --dry-run does it",
-        f"kafka-consumer-groups.sh {servers(case)} --group {shlex.quote(group)} --topic "
-        f"{shlex.quote(f'{tp.topic}:{tp.partition}')} --reset-offsets --to-offset {committed + 1} --dry-run",
+        "Then skip this record alone: the plan asks to stop the consumers of the group, commits, and proves it",
+        f"kfix offsets skip {file} --group {shlex.quote(group)} {cluster_options(case)}",
+        "skip-record",
     )
 
 
@@ -204,7 +203,7 @@ def _overtaken(last: GroupReading, overtaken: dict[TopicPartition, float], paces
         summary=f"retention deletes records of {where} faster than group {last.group} reads them: unread ones are "
         f"deleted in about {ago(overtaken[tps[0]])}, if both go on as they did",
         cause=Cause("the group is slower than retention.ms or retention.bytes of the topic allow", Confidence.LIKELY),
-        evidence=_rates(tps, paces),
+        evidence=_rates(tps, paces, case),
         remedies=(
             Remedy(
                 "Raise retention.ms of the topic until the group has caught up; the brokers need the disk space",
@@ -218,10 +217,10 @@ def _overtaken(last: GroupReading, overtaken: dict[TopicPartition, float], paces
     )
 
 
-def _rates(tps: tuple[TopicPartition, ...], paces: Paces) -> tuple[Evidence, ...]:
+def _rates(tps: tuple[TopicPartition, ...], paces: Paces, case: CaseFile) -> tuple[Evidence, ...]:
     return tuple(
         Evidence(
-            "OffsetFetch and ListOffsets, twice",
+            "OffsetFetch and ListOffsets, twice" if case.snapshot.pasted is None else "text",
             str(tp),
             f"committed {each.committed}, lag {each.before}, then {each.lag}; per second {each.came:.3g} arrived, "
             f"{each.read:.3g} read, {each.deleted:.3g} deleted",
@@ -231,5 +230,6 @@ def _rates(tps: tuple[TopicPartition, ...], paces: Paces) -> tuple[Evidence, ...
     )
 
 
-def _who(members: tuple[GroupMember, ...]) -> tuple[Evidence, ...]:
-    return tuple(Evidence("DescribeGroups", f"member {m.id}", called(m)) for m in members[:_SHOWN])
+def _who(members: tuple[GroupMember, ...], case: CaseFile) -> tuple[Evidence, ...]:
+    source = "DescribeGroups" if case.snapshot.pasted is None else "text"
+    return tuple(Evidence(source, f"member {m.id}", called(m)) for m in members[:_SHOWN])

@@ -7,7 +7,8 @@ Why it matters
 How kfix knows
     The text names no leader. A broker that leads a partition of the same text, or is in the ISR of one that has a
     leader, is likely alive; one that is in none of those, although others are, is likely dead. A column Offline names
-    dead brokers itself. Liveness inferred in this way is called likely, and the cluster itself has to confirm it.
+    dead brokers itself. Liveness inferred in this way is called likely, and the cluster itself has to confirm it. A
+    state znode or a log shows the ISR only: with a list of live brokers, the rest of the replicas is still unknown.
 
 Remedies, safest first
     Start the broker that can lead without loss: a member of the ISR first, otherwise of the ELR (KRaft), otherwise the
@@ -50,7 +51,10 @@ class _Kind(StrEnum):
     UNKNOWN = "unknown"
 
 
-@PartitionCheck(severity=Severity.CRITICAL, rows="leaderless and not liveness_known and not deleting")
+@PartitionCheck(
+    severity=Severity.CRITICAL,
+    rows="leaderless and not deleting and (not liveness_known or n_replicas == 0 and n_isr > 0 and n_online_isr == 0)",
+)
 def describe(rows: Rows, case: CaseFile) -> Iterator[Finding]:
     by_kind = grouped((_kind(row.tp, case), row.tp) for row in rows)
     for kind in _Kind:
@@ -69,7 +73,8 @@ def _kind(tp: TopicPartition, case: CaseFile) -> _Kind:
     likely, able = case.background.likely, _can_lead(tp, case)
     if any(b in likely.alive for b in able):
         return _Kind.ALIVE
-    return _Kind.DEAD if able and all(b in likely.dead for b in able) else _Kind.UNKNOWN
+    dead = {*likely.dead, *case.away(able)}
+    return _Kind.DEAD if able and dead.issuperset(able) else _Kind.UNKNOWN
 
 
 def _finding(kind: _Kind, tps: tuple[TopicPartition, ...], case: CaseFile) -> Finding:

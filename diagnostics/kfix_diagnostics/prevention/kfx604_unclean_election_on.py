@@ -30,7 +30,7 @@ from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, RiskOfPartitions, Rows
 from kfix.core.derive.elections import UNCLEAN
-from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy
+from kfix.core.diagnosis.finding import Cause, ChangeKind, Confidence, Finding, Remedy
 from kfix.core.wording import per_topic
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, servers
 from kfix_diagnostics.prevention import _prevention as shared
@@ -78,4 +78,5 @@ def _turn_off(rows: Rows, topic: str, min_isr: int, case: CaseFile) -> Remedy:
         text,
         f"kafka-configs.sh {servers(case)} --alter --entity-type topics --entity-name {shlex.quote(topic)} "
         f"--add-config {UNCLEAN}=false",
+        changes=(ChangeKind.SETTING,),
     )

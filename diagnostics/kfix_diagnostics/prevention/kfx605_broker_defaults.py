@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from kfix.core.derive.checks import CaseFile, RiskOfCluster, Rows
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, SHARE_TOPIC, TRANSACTIONS_TOPIC
 from kfix.core.derive.elections import UNCLEAN
-from kfix.core.diagnosis.finding import Cause, Finding, Remedy, Severity
+from kfix.core.diagnosis.finding import Cause, ChangeKind, Finding, Remedy, Severity
 from kfix.core.wording import are, brokers_named
 from kfix_diagnostics._advice import NEVER_UNCLEAN_CONFIG, runbook, servers
 from kfix_diagnostics._bans import restart
@@ -126,6 +126,7 @@ def _remedies(key: str, wanted: str, rows: Rows, case: CaseFile) -> Iterator[Rem
             "controller",
             f"kafka-configs.sh {servers(case)} --alter --entity-type brokers --entity-default "
             f"--add-config {key}={wanted}",
+            changes=(ChangeKind.SETTING,),
         )
         return
     topic = min(f.topic for f in short)

@@ -1,20 +1,23 @@
-"""KFX812 quorum-at-risk: a KRaft controller is dead, far behind, or on another disk.
+"""KFX812 quorum-at-risk: a KRaft controller is dead, far behind, on another disk, or no voter.
 
 Why it matters
     Clients do not notice while a majority of the voters is alive. If one more is lost, no controller is active, and
     nothing in Kafka can change (KFX811). A voter that lags cannot be elected, and does not count towards the majority.
     A controller at whose address nothing listens still votes, but could not be reached if it became the active one.
+    A quorum of two voters stops if either is lost, so two are worse than one.
 
 How kfix knows
     The active controller reports when each voter last fetched the metadata log, and up to which offset. kfix also asks
     each controller at its own listener: one that fetches is alive, even if kfix cannot reach it. In a dynamic quorum
     (KIP-853) a voter is a node with the directory id of its disk: after the disk was replaced or formatted again, the
-    node fetches with a new directory id as an observer, and the voter with the old one is dead.
+    node fetches with a new directory id as an observer, and the voter with the old one is dead. A controller that
+    answers and is not among two voters was removed and not added again, or never added.
 
 Remedies, safest first
     Start the controller with its old disk, or repair the network between it and the active one. It catches up by
     itself. After its disk was replaced in a dynamic quorum: remove the voter with the old directory id, then add the
     controller, with kafka-metadata-quorum.sh. The voter is dead, so removing it does not cost the quorum its majority.
+    Where the disk of the voter is whole, and another one was put back: start the controller with that of the voter.
 
 Do not
     Do not restart the other controllers: they are the quorum. Do not start it with an empty disk.
@@ -28,18 +31,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows, Scope
-from kfix.core.derive.quorum import majority
+from kfix.core.derive.quorum import answering, majority
 from kfix.core.diagnosis.finding import Cause, Confidence, Finding, Remedy, Severity
 from kfix.core.snapshot.quorum import ControllerAnswer, QuorumReplica, QuorumView
-from kfix.core.wording import ago, several
+from kfix.core.wording import ago, are, ids, several
 from kfix_diagnostics._advice import servers
-from kfix_diagnostics.quorum._controllers import controller_rows, replica_rows
+from kfix_diagnostics.quorum._controllers import controller_rows, named, replica_rows
 
 #: A voter fetches at least every 0.5 s; after 2 s without the leader (controller.quorum.fetch.timeout.ms) it wants to
 #: be elected itself.
 _SILENT = 5.0
 #: The same for one whose own listener does not answer: both together are no pause.
 _SILENT_AND_GONE = 1.5
+#: A quorum of two voters stops if either is lost.
+_TOO_FEW = 2
 #: A voter that has fetched within this time runs.
 _FETCHES = 1.0
 
@@ -59,6 +64,8 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
             yield _on_another_disk(voter, other, quorum, left, case)
         else:
             yield _finding(voter, asked.get(voter.node), quorum, left, case)
+    if not failing and len(quorum.voters) == _TOO_FEW:
+        yield from _not_added(quorum, case)
     for voter in quorum.voters:
         if voter not in failing and voter.node != quorum.leader and (refused := _refused_at(voter, quorum)):
             yield _not_reached(voter, refused, quorum)
@@ -141,7 +148,9 @@ def _on_another_disk(
         summary=f"controller {node} runs with another disk and is no voter any more: the voter has directory id {old}, "
         f"which has been gone{since}, and the controller has {new}. {_left(left, quorum)}",
         cause=Cause(
-            "its disk was replaced or formatted again: the voter is the one with the old disk", Confidence.CERTAIN
+            "its disk was replaced or formatted again, or an earlier one was put back: the voter is the one with "
+            f"directory id {old}",
+            Confidence.CERTAIN,
         ),
         evidence=(
             *replica_rows(quorum.voters, quorum, "voter"),
@@ -151,7 +160,7 @@ def _on_another_disk(
         remedies=tuple(_voter_again(node, old, tool, changes=left >= majority(len(quorum.voters)))),
         never=(
             "Do not restart the other controllers: they are the quorum",
-            f"Do not add controller {node} before the old voter is removed: Kafka refuses a second voter with its id",
+            f"Do not add controller {node} before its voter is removed: Kafka refuses a second voter with its id",
         ),
         lasted=voter.fetched,
     )
@@ -159,16 +168,16 @@ def _on_another_disk(
 
 def _voter_again(node: int, old: str, tool: str, *, changes: bool) -> Iterator[Remedy]:
     """Yields how a controller becomes a voter again; without a majority the quorum commits no change of its voters."""
-    its_own = f"the old disk of controller {node} is whole: stop it, and start it with that one"
+    its_own = f"the disk with directory id {old} is whole: stop controller {node}, and start it with that one"
     if not changes:
         yield Remedy(f"If {its_own}")
         return
     yield Remedy(
-        "Remove the voter with the old directory id. It is dead, so this does not cost the quorum its majority",
+        f"Remove the voter with directory id {old}. It is dead, so this does not cost the quorum its majority",
         f"{tool} remove-controller --controller-id {node} --controller-directory-id {old}",
     )
     yield Remedy(
-        f"Then add controller {node} with its new disk, on its own host and with its own properties file",
+        f"Then add controller {node} with the disk that it has now, on its own host and with its own properties file",
         f"{tool} --command-config controller.properties add-controller",
     )
     yield Remedy(f"Or, if {its_own}")
@@ -181,6 +190,32 @@ def _at_the_active_one(quorum: QuorumView) -> str:
     (docs/facts/kraft.md).
     """
     return next((f"--bootstrap-controller {each.address}" for each in quorum.controllers if each.active), "")
+
+
+def _not_added(quorum: QuorumView, case: CaseFile) -> Iterator[Finding]:
+    """Yields a finding if more controllers answer than the two that are voters. The ids of some may be unknown."""
+    voters, alive = sorted(each.node for each in quorum.voters), answering(quorum)
+    if len(alive) <= len(voters):
+        return
+    others = [each for each in alive if each.node not in voters]
+    exact = len(others) == len(alive) - len(voters)
+    who = named(others) if exact else f"one of {named(others)}"
+    yield Finding(
+        obj="voters",
+        summary=f"the quorum has 2 voters, {ids(voters)}: losing either stops every change. "
+        f"{who[0].upper()}{who[1:]} {are(len(others) if exact else 1)} alive, and no voter",
+        cause=Cause("it was removed and not added again, or never added", Confidence.POSSIBLE),
+        evidence=(*replica_rows(quorum.voters, quorum, "voter"), *controller_rows(quorum)),
+        remedies=(
+            Remedy(
+                f"Add {who} as a voter, on its own host and with its own properties file. If Kafka answers that the "
+                "voter is not ready, add it again",
+                f"kafka-metadata-quorum.sh {_at_the_active_one(quorum) or servers(case)} "
+                "--command-config controller.properties add-controller",
+            ),
+        ),
+        never=("Do not restart either of the two controllers that vote before that",),
+    )
 
 
 def _not_reached(voter: QuorumReplica, address: str, quorum: QuorumView) -> Finding:

@@ -190,8 +190,17 @@ MEANINGS: Final = {
     ),
     "pod": Meaning(
         "KFX401", _W, "a pod", "{detail} is not ready", "the broker in it is starting, recovers its logs, or fails",
-        _POSSIBLE, ("Read the log of the pod: kubectl logs POD. A broker that recovers its logs needs time",),
+        _POSSIBLE,
+        ("Read the log of the pod: kubectl logs {first}, with --previous if it restarts",
+         "Wait if the log shows that it recovers its partitions: that needs time"),
         "Do not delete the volume of the pod: it holds the log directories",
+    ),
+    "process": Meaning(
+        "KFX401", _W, "a process", "a process does not run, or is unhealthy: {detail}",
+        "it ended or was stopped; 137 and 9 are a kill, often for lack of memory, 143 and 15 a stop", _POSSIBLE,
+        ("Read the end of its log: docker logs --tail 100 {first}, or journalctl -u {first}",
+         "Start it again with its old volume, never with an empty one, unless it was stopped on purpose"),
+        "Do not remove its volume: it holds the log directories",
     ),
     "new id": Meaning(
         "KFX105", _W, "broker ids", "{broker} runs and has no replica of the partitions without a leader: {detail}. "
@@ -331,6 +340,41 @@ MEANINGS: Final = {
         ("Start {node}: one more loss may stop the quorum",),
         "Do not remove the voter while others are missing",
     ),
+    "voter lags": Meaning(
+        "KFX812", _W, "a voter", "{voter} of the controller quorum [lags|lag]: {detail}",
+        "a slow disk or network of the controller, or a long pause", _POSSIBLE,
+        ("Compare the disk, network and log of {node} with the others': the quorum can lose one voter less meanwhile",),
+        "Do not restart another controller before it has caught up",
+    ),
+    "controllers": Meaning(
+        "KFX813", _W, "a broker", "{broker} [does|do] not reach the active controller, or [is|are] refused by it "
+        "({detail})", "the controllers have no leader, are cut off from the broker, or do not answer in time", _LIKELY,
+        ("See whether the quorum has a leader: kafka-metadata-quorum.sh --bootstrap-server HOST:PORT describe --status",
+         "If it has, check that {broker} [reaches|reach] the controllers, by the addresses in [its|their] settings"),
+        "Do not restart the other brokers: without the controllers they do not start",
+    ),
+    "corrupt": Meaning(
+        "KFX117", _W, "partitions", "{broker} [has|have] a corrupt record of {names}: {detail}",
+        "the disk or the file system returned other bytes than were written, or an unclean stop", _POSSIBLE,
+        ("Check that another replica is in sync: kafka-topics.sh --describe",
+         "If so, move the leadership to it, and look at the disk of {broker} before the replica is copied anew"),
+        "Do not delete segment files while this broker has the only in-sync replica",
+    ),
+    "expired": Meaning(
+        "KFX117", _W, "a client", "a client gave up on {names} after a timeout ({detail})",
+        "the leader does not answer or is slow, or replicas that acks=all waits for lag", _POSSIBLE,
+        ("Describe the topic: check for partitions without a leader and for short ISRs: kafka-topics.sh --describe",
+         "If it is well, look at the client: more records than its connection takes, or long pauses"),
+        "Do not restart brokers because of it: nothing shows that one is at fault",
+    ),
+    "standing": Meaning(
+        "KFX123", _W, "partitions", "nothing of {names} was read between two outputs of this text, while the member "
+        "that has it read its other partitions{more}",
+        "a record there fails its consumer each time, or its processing takes long", _POSSIBLE,
+        ("Read the log of the consumer for the error at this offset: which record it is, and why it fails",
+         "Mend the consumer: it reads on from there by itself"),
+        "Do not reset the offsets of the group: it skips or repeats records of every partition",
+    ),
     "unsteady": Meaning(
         "KFX815", _W, "controller", "the controller changes again and again ({detail} in this text)",
         "sessions or heartbeats time out: long garbage collections, slow disks, or the network", _POSSIBLE,
@@ -356,6 +400,11 @@ MEANINGS: Final = {
         "ZooKeeper is down, has no quorum, or is cut off from the broker", _LIKELY,
         ("Start the ZooKeeper servers until a majority runs; brokers register again by themselves",),
         "Do not restart brokers before that: without ZooKeeper they do not start",
+    ),
+    "session": Meaning(
+        "KFX806", _W, "ZooKeeper", "{broker} lost its ZooKeeper session ({detail}), and the text shows no later one",
+        "a pause longer than zookeeper.session.timeout.ms, such as a garbage collection, or ZooKeeper was cut off",
+        _POSSIBLE, ("Check that {broker} [is|are] registered: ls /brokers/ids in zookeeper-shell.sh",), _CLEAN,
     ),
     "no metadata": Meaning(
         "KFX117", _W, "a client", "a client waits in vain for metadata: {detail}",

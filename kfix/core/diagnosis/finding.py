@@ -79,6 +79,8 @@ class ChangeKind(StrEnum):
     CONTROLLER_ELECTION = "controller election"
     UNCLEAN_ELECTION = "unclean election"
     REASSIGNMENT = "reassignment"
+    #: A setting of a topic or broker that the active controller, or ZooKeeper, has to store.
+    SETTING = "setting"
     RESTART = "restart"
     START = "start"
     #: A running broker that is fenced or not registered is repaired and registers again.

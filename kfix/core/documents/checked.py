@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
+from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from kfix.core.documents.opening import read_file
 from kfix.core.documents.problems import short, shown
+from kfix.core.errors import InvalidFileError, UsageError
 from kfix.core.wording import continued
 
 T = TypeVar("T")
@@ -66,6 +69,21 @@ def read_json(raw: str | bytes, kind: type[T]) -> T:
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise _not_json(raw, error) from None
     raise ShapeError(found)
+
+
+def read_shape(path: Path, kind: type[T], what: str, hint: str) -> T:
+    """Returns the content of a JSON file. Raises UsageError with the place of what is wrong.
+
+    `what` names the file's content for one that cannot be read, and `hint` the file that is wanted.
+    """
+    try:
+        return read_json(read_file(path), kind)
+    except OSError as error:
+        raise UsageError(f"{path}: {what} cannot be read: {error.strerror}") from None
+    except NotJsonError as error:
+        raise InvalidFileError((f"{path}:{error.line}:{error.column}: {error}",), hint=hint) from None
+    except ShapeError as error:
+        raise InvalidFileError((f"{path}: {error}",), hint=hint) from None
 
 
 def _not_json(raw: str | bytes, error: Exception) -> NotJsonError:

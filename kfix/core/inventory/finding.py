@@ -1,4 +1,4 @@
-"""Decides which inventory a command uses, and how far it is trusted: the one place for all commands (ADR 44)."""
+"""Decides which inventory a command uses, and how far it is trusted: the one place for all commands (ADR 47)."""
 
 from __future__ import annotations
 

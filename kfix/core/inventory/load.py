@@ -140,6 +140,7 @@ def _entry(name: str, model: ClusterModel, defaults: DefaultsModel, properties: 
         zones=dict(model.zones),
         trusted=properties.trusted,
         restart_command=model.restart_command or defaults.restart_command or "",
+        upgrade_command=model.upgrade_command or defaults.upgrade_command or "",
     )
 
 

@@ -86,8 +86,8 @@ class ClusterEntry:
     `bootstrap_controller` are listeners of KRaft controllers. `id` is Kafka's id of the cluster: another cluster that
     answers instead is refused. `command_config` is the path of a client properties file. `timeout` limits reading the
     cluster, `restart_grace` is the time in which a missing broker may be restarting; both are in seconds. `zones` are
-    {rack: its name for people}. `restart_command` is the template of the command that restarts a node. With
-    `trusted`, the client properties may read other secrets.
+    {rack: its name for people}. `restart_command` and `upgrade_command` are the templates of the commands that
+    restart a node and bring it to another version. With `trusted`, the client properties may read other secrets.
     """
 
     name: str
@@ -106,6 +106,7 @@ class ClusterEntry:
     zones: Mapping[str, str] = field(default_factory=dict)
     trusted: bool = False
     restart_command: str = ""
+    upgrade_command: str = ""
 
     @property
     def criteria(self) -> Criteria:

@@ -16,7 +16,7 @@ from kfix.core.inventory.model import ClusterEntry, Criticality, Inventory, Mute
 
 _ENTRY: Final = TypeAdapter(ClusterEntry)
 _MUTE: Final = TypeAdapter(Mute)
-_NOT_KEPT: Final = {"name", "command_config", "trusted", "restart_command"}
+_NOT_KEPT: Final = {"name", "command_config", "trusted", "restart_command", "upgrade_command"}
 _KEPT: Final = {f.name for f in fields(ClusterEntry)} - _NOT_KEPT
 
 

@@ -113,6 +113,7 @@ class DefaultsModel(StrictModel):
     expected: ExpectedModel = ExpectedModel()
     restart_grace: Grace | None = None
     restart_command: Command | None = None
+    upgrade_command: Command | None = None
     timeout: Timeout | None = None
     windows: list[WindowModel] = Field(default_factory=list)
 

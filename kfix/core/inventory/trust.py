@@ -1,4 +1,4 @@
-"""The inventories that the user has read and trusts: path and content of each, in the state folder (ADR 44).
+"""The inventories that the user has read and trusts: path and content of each, in the state folder (ADR 47).
 
 The content includes the client properties that an inventory names. A changed file is no longer trusted.
 """

@@ -245,3 +245,30 @@ UNREGISTER_BROKER = Api(
 def unregister_broker(broker: int) -> Request[PartitionResult]:
     """Removes the registration of a broker (KRaft, any version); a broker forwards it to the active controller."""
     return UNREGISTER_BROKER.ask(0, (broker,), PartitionResult)
+
+
+ADD_VOTER = Api(
+    80,
+    "_cluster:str? timeout_ms:i32 node:i32 directory:uuid listeners:[name:str host:str port:u16]",
+    "_throttle_ms:i32 error:i16 message:str",
+    flexible=0,
+    operations={CLUSTER: "Alter"},
+)
+REMOVE_VOTER = Api(
+    81,
+    "_cluster:str? node:i32 directory:uuid",
+    "_throttle_ms:i32 error:i16 message:str",
+    flexible=0,
+    operations={CLUSTER: "Alter"},
+)
+
+
+def add_voter(node: int, directory: bytes, listener: tuple[str, Endpoint], timeout_ms: int) -> Request[PartitionResult]:
+    """Adds a controller, with the directory id of its disk, to the voters of a dynamic quorum (KIP-853)."""
+    name, endpoint = listener
+    return ADD_VOTER.ask(0, (timeout_ms, node, directory, [(name, endpoint.host, endpoint.port)]), PartitionResult)
+
+
+def remove_voter(node: int, directory: bytes) -> Request[PartitionResult]:
+    """Removes the controller with this directory id from the voters of a dynamic quorum (KIP-853)."""
+    return REMOVE_VOTER.ask(0, (node, directory), PartitionResult)

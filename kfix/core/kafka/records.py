@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import google_crc32c
 
-from kfix.core.kafka.batches import Batch
+from kfix.core.kafka.batches import HEADER, Batch
 
 # A batch of one record: without a value it deletes its key from a compacted topic, or it is a control record.
 #
@@ -90,6 +90,10 @@ def records(batch: Batch, raw: bytes) -> Iterator[Record]:
 
     Raises UnreadBatchError, possibly after some records.
     """
+    return map(_record, _encoded(batch, raw))
+
+
+def _encoded(batch: Batch, raw: bytes) -> Iterator[bytes]:
     data = raw if batch.codec == "none" else unpacked(batch.codec, raw)
     at = 0
     for _ in range(batch.records or 0):
@@ -97,7 +101,39 @@ def records(batch: Batch, raw: bytes) -> Iterator[Record]:
         at = begin + length
         if length < 0 or at > len(data):
             raise UnreadBatchError("has a record that is longer than the batch")
-        yield _record(data[begin:at])
+        yield data[begin:at]
+
+
+class WholeRecord(NamedTuple):
+    """A record with its headers. `time_delta` is the distance of its time from the first time of the batch."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[bytes, bytes | None], ...]
+    time_delta: int
+
+
+def whole_record(batch: Batch, raw: bytes, offset: int) -> WholeRecord | None:
+    """Returns the record at this offset; None if the batch has none there. Raises UnreadBatchError."""
+    for each in _encoded(batch, raw):
+        time_delta, at = _varint(each, 1)
+        delta, at = _varint(each, at)
+        if batch.base + delta == offset:
+            key, at = _bytes(each, at)
+            value, at = _bytes(each, at)
+            count, at = _varint(each, at)
+            headers = []
+            for _ in range(count):
+                name, at = _bytes(each, at)
+                held, at = _bytes(each, at)
+                headers.append((name or b"", held))
+            return WholeRecord(key, value, tuple(headers), time_delta)
+    return None
+
+
+def crc_is_right(batch: Batch, data: bytes) -> bool:
+    """Returns whether the checksum of a batch of magic 2 is that of its bytes, which `data` has at `batch.at`."""
+    return int(google_crc32c.value(data[batch.at + HEADER - _COVERED.size : batch.at + batch.size])) == batch.crc
 
 
 def _record(raw: bytes) -> Record:

@@ -10,8 +10,7 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct, convert, to_builtins
 
-from kfix.core.documents.checked import NotJsonError, ShapeError, read_json
-from kfix.core.documents.opening import read_file
+from kfix.core.documents.checked import read_shape
 from kfix.core.errors import InvalidFileError, UsageError
 from kfix.core.numbers import LAST_MOMENT
 from kfix.core.private import write_private
@@ -103,16 +102,7 @@ def write_offsets(saved: SavedOffsets, path: Path) -> None:
 
 def read_offsets(path: Path) -> SavedOffsets:
     """Returns the content of a file. Raises UsageError if it cannot be read or is not of this format."""
-    try:
-        raw = read_file(path)
-    except OSError as error:
-        raise UsageError(f"{path}: the saved offsets cannot be read: {error.strerror}") from None
-    try:
-        shape = read_json(raw, SavedOffsetsShape)
-    except NotJsonError as error:
-        raise InvalidFileError((f"{path}:{error.line}:{error.column}: {error}",), hint=_HINT) from None
-    except ShapeError as error:
-        raise InvalidFileError((f"{path}: {error}",), hint=_HINT) from None
+    shape = read_shape(path, SavedOffsetsShape, "the saved offsets", _HINT)
     groups = tuple(SavedGroup(g.group, g.partition, _offsets(g, path)) for g in shape.groups)
     counted = Counter(group.name for group in groups)
     if twice := next((name for name, times in counted.items() if times > 1), None):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import NamedTuple
 
 from kfix.core.snapshot.snapshot import TopicPartition
@@ -52,6 +53,31 @@ class GroupOffsets:
     @property
     def has_members(self) -> bool:
         return self.state not in {"Empty", "Dead"}
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedRecord:
+    """One record of a partition, its bytes as they are in the log.
+
+    - leader_epoch: of its batch, -1 if unknown
+    - timestamp_ms: milliseconds since the epoch; appended: the broker set it, and not the producer
+    - headers: (key, value), in their order
+    """
+
+    tp: TopicPartition
+    offset: int
+    leader_epoch: int
+    timestamp_ms: int
+    appended: bool
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[bytes, bytes | None], ...] = ()
+
+    @property
+    def sha256(self) -> str:
+        """Returns the hash of its place, its time and its bytes; compaction may give its batch another form."""
+        content = (str(self.tp), self.offset, self.timestamp_ms, self.key, self.value, self.headers)
+        return sha256(repr(content).encode()).hexdigest()
 
 
 class LoggedOffset(NamedTuple):

@@ -15,6 +15,7 @@ from kfix.diagnose.pasted.signs import (
     METADATA,
     OPENING,
     PAIR,
+    REFUSED,
     SLOW_POLL,
     TOPIC,
     UNAVAILABLE,
@@ -77,24 +78,29 @@ _WORDINGS: Final = {
         "still have unstable offsets which are not cleared on the broker side",
     ),
 }
-#: Longest wording first: one name may begin with another.
-_SORTED: Final = sorted(((w, code) for code, words in _WORDINGS.items() for w in words), key=lambda each: -len(each[0]))
-_ANY: Final = re.compile("|".join(f"({re.escape(w).replace('_', '[ _-]?')})" for w, _ in _SORTED), re.IGNORECASE)
-
-
-#: A part of each wording: looking for strings is far quicker than for the pattern, and most lines have none.
-_PARTS: Final = tuple({max(w.lower().split("_"), key=len) for w, _ in _SORTED})
+#: (words, pattern, code) of each wording: looking for words is far quicker than for a pattern, and most have none.
+_SOUGHT: Final = tuple(
+    (tuple(w.lower().split("_")), re.compile(re.escape(w).replace("_", "[ _-]?"), re.IGNORECASE), code)
+    for code, wordings in _WORDINGS.items()
+    for w in wordings
+)
 
 
 def error_code(text: str) -> int | None:
-    """Returns the code of the first error that a line names, or None."""
-    if not any(map(text.lower().__contains__, _PARTS)):
-        return None
-    found = _ANY.search(text)
-    return _SORTED[found.lastindex - 1][1] if found is not None and found.lastindex is not None else None
+    """Returns the code of the first error that a line names, or None; one name may begin with another."""
+    lower = text.lower()
+    found = (
+        (match.start(), -match.end(), code)
+        for words, pattern, code in _SOUGHT
+        if all(map(lower.__contains__, words)) and (match := pattern.search(text))
+    )
+    return min(found, default=(0, 0, None))[2]
 
 
 NAME: Final = "client log"
+#: Errors that only a producer gets, so that they count as the cause of another exception, too.
+_OF_PRODUCERS: Final = frozenset({19, 20})
+_CAUSED: Final = "Caused by: org.apache.kafka.common.errors."
 _NOT_AVAILABLE: Final = 15
 _PARTITIONS: Final = re.compile(r"\[(?P<all>[\w.-]+-\d+(?:, ?[\w.-]+-\d+)*)\]")
 
@@ -103,21 +109,28 @@ def client_error(entry: LogEntry, gathered: Gathered) -> bool:
     """Returns whether a client reports an error about a group, a topic or a broker, or that an error has ended."""
     if _metadata(entry, gathered) or _connection(entry, gathered):
         return True
-    group, code = named(GROUP, entry.text), error_code(entry.text)
-    if group and DISCOVERED.search(entry.text):
+    code, discovered = error_code(entry.text), DISCOVERED.search(entry.text)
+    unavailable, slow = UNAVAILABLE.search(entry.text), SLOW_POLL.search(entry.text)
+    if code is None and not (discovered or unavailable or slow):
+        return False
+    group = named(GROUP, entry.text)
+    if group and discovered:
         gathered.groups.setdefault(group, "")
         gathered.discovered(group, entry.line, entry.at)
         return True
-    if group and UNAVAILABLE.search(entry.text):
-        code = _NOT_AVAILABLE if code is None else code
-    if SLOW_POLL.search(entry.text) and "GroupCoordinator" not in entry.text:
+    if slow and "GroupCoordinator" not in entry.text:
         gathered.complain("slow poll", group, -1, entry.line, at=entry.at)
         return True
+    return _coded(_NOT_AVAILABLE if group and unavailable and code is None else code, group, entry, gathered)
+
+
+def _coded(code: int | None, group: str, entry: LogEntry, gathered: Gathered) -> bool:
+    """Returns whether the client names what its error is about, or prints it as an object."""
     if code is None:
         return False
     about = _about(code, group, entry)
     name = group if about in {"group", "unstable"} else named(TOPIC, entry.text)
-    if not name and not UNNAMED.search(entry.text):
+    if not name and not UNNAMED.search(entry.text) and not (code in _OF_PRODUCERS and _CAUSED in entry.text):
         return False
     detail = found["all"] if (found := _PARTITIONS.search(entry.text)) and about == "unstable" else ""
     gathered.complain(about, name, code, entry.line, at=entry.at, detail=detail)
@@ -143,10 +156,19 @@ def _metadata(entry: LogEntry, gathered: Gathered) -> bool:
     return known
 
 
+#: What `CONNECTION`, `OPENING` and `REFUSED` contain.
+_OF_CONNECTIONS: Final = ("onnect", "isconnected", "Failed to resolve", "dial tcp", "ECONNREFUSED", "brokers are down")
+
+
 def _connection(entry: LogEntry, gathered: Gathered) -> bool:
+    if not any(map(entry.text.__contains__, _OF_CONNECTIONS)):
+        return False
     found = CONNECTION.search(entry.text) or OPENING.search(entry.text)
     if found is None:
-        return False
+        address = named(REFUSED, entry.text)
+        if address:
+            gathered.complain("unreachable", "", -1, entry.line, at=entry.at, detail=address)
+        return bool(address)
     kind = "advertised" if LOOPBACK.match(found["host"]) else "unreachable"
     detail = f"{found['host']}:{found['port']}"
     gathered.complain(kind, "", -1, entry.line, at=entry.at, broker=int(found["broker"]), detail=detail)

@@ -1,16 +1,20 @@
 """`kafka-consumer-groups`: its lists, its descriptions and its errors.
 
-The tool prints an error without its group; the command above names the group.
+The tool prints an error without its group; the command above names the group. Two descriptions of a group are two
+readings of it, with a time if the output of `date` or `watch` is above them.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from datetime import datetime
+from typing import Final, NamedTuple
 
 from kfix.core.numbers import broker_id
+from kfix.core.snapshot.group_reading import GroupMember, GroupPartition, GroupReading
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.diagnose.pasted.clients import COORDINATOR_ERRORS, error_code
-from kfix.diagnose.pasted.gathered import Gathered
+from kfix.diagnose.pasted.gathered import NOBODY, Gathered
 from kfix.diagnose.pasted.lines import PastedLine
 
 NAME: Final = "kafka-consumer-groups"
@@ -23,6 +27,34 @@ _TIMED_OUT: Final = 7
 #: Columns that only this tool has; `GROUP` is missing up to Kafka 2.0.
 _COLUMNS: Final = frozenset({"CURRENT-OFFSET", "ASSIGNMENT-STRATEGY", "CONSUMER-ID", "#MEMBERS", "LOG-END-OFFSET"})
 _ID: Final = re.compile(r"\((?P<id>\d+)\)")
+#: The output of `date` in its two orders, alone or in the head of `watch`.
+_DATE: Final = re.compile(
+    r"(?:Every [\d.]+s: .* )?[A-Z][a-z]{2} (?:(?P<month>[A-Z][a-z]{2}) +(?P<day>\d+)|"
+    r"(?P<day_first>\d+) (?P<month_first>[A-Z][a-z]{2}) (?P<early>\d{4})) "
+    r"(?P<time>\d+:\d\d:\d\d)(?: (?P<half>[AP]M))?(?: [A-Z]{3,5})?(?: (?P<year>\d{4}))?$"
+)
+_OFFSET: Final = re.compile(r"\d{1,18}")
+_NOBODY: Final = "-"
+_FIELDS: Final = ("TOPIC", "PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET")
+
+
+class _Row(NamedTuple):
+    committed: int
+    end: int
+    member: GroupMember | None
+    line: PastedLine
+
+
+class _Table(NamedTuple):
+    """A description of a group; `at` is its time in seconds since the epoch, None if the text shows none."""
+
+    at: float | None
+    rows: dict[TopicPartition, _Row]
+
+    @property
+    def read(self) -> int:
+        """The number of records that the group has read."""
+        return sum(row.committed for row in self.rows.values())
 
 
 class ConsumerGroupsFormat:
@@ -33,6 +65,9 @@ class ConsumerGroupsFormat:
     def __init__(self, gathered: Gathered) -> None:
         self._gathered = gathered
         self._columns: list[str] = []
+        self._at: float | None = None
+        self._begun = set[str]()
+        self._described: dict[str, list[_Table]] = {}
 
     @property
     def _asked(self) -> str:
@@ -46,9 +81,12 @@ class ConsumerGroupsFormat:
         if said := _SAID.match(text):
             self._said(said["group"], said["what"], line)
             return True
+        if (at := _date(text)) is not None:
+            self._at = at
+            return True
         words = text.split()
         if _COLUMNS & set(words):
-            self._columns = words
+            self._columns, self._begun = words, set()
             return True
         if self._columns and self._row(words, line):
             return True
@@ -84,11 +122,44 @@ class ConsumerGroupsFormat:
         number = words[self._columns.index("PARTITION")]
         if not number.isdigit() and number != "-":  # A member without a partition.
             return False
-        if self._columns[0] == "GROUP":
-            self._gathered.groups.setdefault(words[0], "")
-        elif self._asked:
-            self._gathered.groups.setdefault(self._asked, "")
+        if group := words[0] if self._columns[0] == "GROUP" else self._asked:
+            self._gathered.groups.setdefault(group, "")
+            self._add(group, dict(zip(self._columns, words, strict=False)), line)
         return True
+
+    def _add(self, group: str, row: dict[str, str], line: PastedLine) -> None:
+        topic, *numbers = (row.get(name, "") for name in _FIELDS)
+        if "CONSUMER-ID" not in row or not all(_OFFSET.fullmatch(each) for each in numbers):
+            return
+        tables = self._described.setdefault(group, [])
+        if group not in self._begun:
+            self._begun.add(group)
+            tables.append(_Table(self._at, {}))
+        member, client, host = (row.get(name, _NOBODY) for name in ("CONSUMER-ID", "CLIENT-ID", "HOST"))
+        tp, committed, end = TopicPartition(topic, int(numbers[0])), int(numbers[1]), int(numbers[2])
+        owner = None if member == _NOBODY else GroupMember(member, client, host, "", ())
+        tables[-1].rows[tp] = _Row(committed, end, owner, line)
+
+    def finish(self) -> None:
+        """Compares the last two descriptions of each group; with times they are two readings of it."""
+        for group, tables in self._described.items():
+            # Offsets grow: without times the description that is further on is the later one.
+            ordered = sorted(tables, key=lambda each: (each.at or 0.0, each.read))
+            for before, last in zip(ordered[-2:], ordered[-1:] if len(ordered) > 1 else (), strict=False):
+                if before.at is not None and last.at is not None and before.at < last.at:
+                    self._gathered.readings += [_reading(group, before.at, before), _reading(group, last.at, last)]
+                else:
+                    self._stands(group, before.rows, last.rows)
+
+    def _stands(self, group: str, before: dict[TopicPartition, _Row], last: dict[TopicPartition, _Row]) -> None:
+        """Notes the partitions that a member did not read while it read others, however long that was."""
+        same = [(tp, before[tp], now) for tp, now in last.items() if tp in before and now.member == before[tp].member]
+        moving = {now.member for _, then, now in same if now.committed > then.committed}
+        for tp, then, now in same:
+            fed = now.committed == then.committed < then.end < now.end
+            if fed and now.member is not None and now.member in moving:
+                detail = f"group {group} is at offset {now.committed}, {now.end - now.committed} behind"
+                self._gathered.complain("standing", str(tp), -1, now.line, detail=detail)
 
     def _state(self, words: list[str], line: PastedLine) -> bool:
         if len(words) < 2 or not words[-1].isdigit():
@@ -102,3 +173,34 @@ class ConsumerGroupsFormat:
         if broker is not None:
             self._gathered.say_alive(broker, f"coordinates group {group}")
         return True
+
+
+def _date(text: str) -> float | None:
+    """Returns the time that `date` or `watch` printed, None if this is no output of them. The time zone is left out."""
+    found = _DATE.match(text)
+    if found is None:
+        return None
+    day, month = (found[name] or found[f"{name}_first"] for name in ("day", "month"))
+    stamp = f"{day} {month} {found['year'] or found['early']} {found['time']} {found['half'] or ''}".strip()
+    try:
+        if found["half"]:
+            return datetime.strptime(f"{stamp} +0000", "%d %b %Y %I:%M:%S %p %z").timestamp()
+        return datetime.strptime(f"{stamp} +0000", "%d %b %Y %H:%M:%S %z").timestamp()
+    except ValueError:
+        return None
+
+
+def _reading(group: str, at: float, table: _Table) -> GroupReading:
+    assigned: dict[GroupMember, list[TopicPartition]] = {}
+    for tp, row in table.rows.items():
+        if row.member is not None:
+            assigned.setdefault(row.member, []).append(tp)
+    return GroupReading(
+        group,
+        at,
+        coordinator=NOBODY,
+        endpoint=None,
+        unconnected=None,
+        members=tuple(member._replace(assigned=tuple(tps)) for member, tps in assigned.items()),
+        partitions={tp: GroupPartition(row.committed, 0, -1, row.end, row.end, "") for tp, row in table.rows.items()},
+    )

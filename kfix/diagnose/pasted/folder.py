@@ -11,7 +11,7 @@ from kfix.core.errors import InvalidFileError, UsageError
 from kfix.core.snapshot.snapshot import Snapshot
 from kfix.diagnose.brokerlog.files import labels, lines
 from kfix.diagnose.brokerlog.lines import LogClock
-from kfix.diagnose.pasted.entries import log_entry
+from kfix.diagnose.pasted.entries import is_trace, log_entry
 from kfix.diagnose.pasted.gathered import Gathered
 from kfix.diagnose.pasted.lines import PastedLine, bare_line, pasted_lines
 from kfix.diagnose.pasted.reader import HINT, BlockReader, snapshot_of
@@ -52,9 +52,18 @@ def _of_file(file: Path, label: str, trouble: list[str]) -> Iterator[PastedLine]
 
 
 def _worth_reading(numbered: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Yields the lines that a wording may match: many lines are searched at once for what each must contain."""
+    """Yields the lines that a wording may match: many lines are searched at once for what each must contain.
+
+    An entry that none matches is kept if an exception is below it, which would otherwise belong to an earlier entry.
+    """
+    held: tuple[int, str] | None = None
     while lines_here := list(islice(numbered, _AT_ONCE)):
         hints = hints_in("\n".join(line for _, line in lines_here))
         for number, line in lines_here:
-            if not is_quiet(line, hints) and not line.startswith("\tat "):
+            if is_quiet(line, hints):
+                held = (number, line)
+            elif not line.startswith("\tat "):
+                if held is not None and is_trace(line):
+                    yield held
+                held = None
                 yield number, line

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from kfix.core.numbers import broker_id
+from kfix.core.snapshot.group_reading import GroupReading
 from kfix.core.snapshot.pasted import Complaint, Key, TwoRows
 from kfix.core.snapshot.snapshot import Assignment, Endpoint, Mode, PartitionView, TopicPartition
 from kfix.diagnose.pasted.commands import PastedCommand
@@ -74,6 +75,7 @@ class Gathered:
     - `unused`: {tool: number of its lines}, for outputs without any use
     - `short`: {brokers or topics: a sentence}, for outputs that state more of them than the text shows
     - `partial`: why descriptions may leave rows out, "" if none does
+    - `readings`: groups whose descriptions have times
     - `foreign`: topics of another cluster
     - `ended`: errors that are over
     - `command`: the command above the open block
@@ -100,6 +102,7 @@ class Gathered:
     unused: Counter[str] = field(default_factory=Counter)
     complaints: dict[ComplaintKey, Complaint] = field(default_factory=dict)
     settled: dict[tuple[str, str], tuple[float, int]] = field(default_factory=dict)
+    readings: list[GroupReading] = field(default_factory=list)
     foreign: list[str] = field(default_factory=list)
     ended: set[ComplaintKey] = field(default_factory=set)
     two_rows: list[TwoRows] = field(default_factory=list)

@@ -48,6 +48,7 @@ _THROWN: Final = re.compile(
     r"(?:Exception in thread \"[^\"]*\" )?(?:java\.lang\.OutOfMemoryError: |"
     r"org\.apache\.kafka\.(?:common|common\.errors|clients\.\w+)\.\w+Exception\b)"
 )
+_OF_LIBRDKAFKA: Final = re.compile(r"cimpl\.|KafkaError\{")
 #: An exception in a stack trace; the last one is the cause of those above it.
 _CAUSE: Final = re.compile(r"^(?:Caused by: )?(?:[a-z]\w*\.)+([A-Z][\w$]*(?:Exception|Error)\b.*)", re.MULTILINE)
 #: Elections of controllers; this many within minutes mean that no controller lasts.
@@ -59,8 +60,10 @@ _REMOVALS: Final = 3
 _SAME: Final = 1.0
 #: A follower prints an error every second while it lasts, also for a moment when a topic is created or deleted. A
 #: broker that does not start prints its error as the last one of each attempt.
-_REPEATED: Final = frozenset({"fetch refused", "cluster id", "broker id"})
+_REPEATED: Final = frozenset({"fetch refused", "cluster id", "broker id", "controllers"})
 _PATIENCE: Final = 10.0
+#: Kinds of errors that clients report.
+_OF_CLIENTS: Final = frozenset({"expired", "no metadata"})
 #: Most characters of a name in a line.
 _LONGEST_DETAIL: Final = 200
 #: Most texts of entries that are kept to notice repetitions.
@@ -91,7 +94,7 @@ class LogFormat:
     def take(self, line: PastedLine) -> bool:
         """Returns whether the line begins an entry, or continues the one above."""
         entry = log_entry(line, self._clock)
-        if entry is None and self._open is None and _THROWN.match(line.text):
+        if entry is None and (self._open is None or _OF_LIBRDKAFKA.match(line.text)) and _THROWN.match(line.text):
             entry = LogEntry(line, -1.0, "ERROR", line.text.removeprefix("cimpl.KafkaException: "), "")
         if entry is not None:
             self.end_block()
@@ -114,7 +117,14 @@ class LogFormat:
             self._writers.setdefault(_writer(entry.line), set()).add(int(broker["broker"]))
             # It runs, so errors of others before that no longer count.
             self._gathered.settle("unreachable", broker["broker"], entry.line, entry.at)
-        if signs.is_quiet(entry.line.text) or not self._read(entry):
+        if signs.is_quiet(entry.line.text):
+            # A client's exception below another program's entry; a broker's own entry says whether it matters.
+            first, _, below = entry.text.partition("\n")
+            entry = entry._replace(text=below)
+            known = _THROWN.match(below) is not None and _SELF.search(first) is None and self._read(entry)
+        else:
+            known = self._read(entry)
+        if not known:
             self._gathered.skip(entry.line, entry.level)
             return
         if (mark := hash(entry.line.text)) in self._seen:
@@ -137,7 +147,8 @@ class LogFormat:
         elif active := _ACTIVE.search(entry.text):
             self._actives.append((_ids(active["brokers"]), entry))
         of_broker = bool(statement is not None or sign or registered)
-        of_client = not of_broker and client_error(entry, gathered)
+        # What a client waited for in vain may be below the error that it got.
+        of_client = (not of_broker or (sign is not None and sign[0] in _OF_CLIENTS)) and client_error(entry, gathered)
         if of_broker or of_client:
             gathered.formats[NAME if of_broker else CLIENT] += 1
         return any((self._isr(entry), self._member(entry), self._ends(entry), of_broker, of_client))
@@ -252,9 +263,10 @@ class LogFormat:
 
     def _member(self, entry: LogEntry) -> bool:
         """Notes which member a coordinator removed from its group since it did not answer or poll."""
-        found = signs.MEMBER_FAILED.search(entry.text)
+        rebalances = "to rebalance group " in entry.text
+        found = signs.MEMBER_FAILED.search(entry.text) if rebalances or "has failed, removing" in entry.text else None
         if found is None:
-            return "to rebalance group " in entry.text or "Stabilized group " in entry.text
+            return rebalances or "Stabilized group " in entry.text
         group, why = found["group"] or found["g"], found["reason"] or f"member {found['member']} has failed"
         self._removed.setdefault(group, []).append((entry.at, entry.line, why))
         return True

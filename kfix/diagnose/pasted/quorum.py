@@ -16,7 +16,8 @@ _STATUS: Final = re.compile(
 )
 _HEADER: Final = re.compile(r"NodeId\s+(?:DirectoryId\s+)?LogEndOffset\s+Lag\s+LastFetchTimestamp")
 _ROW: Final = re.compile(
-    r"(?P<node>\d+)\s+(?:\S{22}\s+)?-?\d+\s+-?\d+\s+(?P<fetch>-?\d+)\s+-?\d+\s+(?P<status>Leader|Follower|Observer)$"
+    r"(?P<node>\d+)\s+(?:\S{22}\s+)?-?\d+\s+(?P<lag>-?\d+)\s+(?P<fetch>-?\d+)\s+(?P<caught>-?\d+)\s+"
+    r"(?P<status>Leader|Follower|Observer)$"
 )
 #: Milliseconds: a node whose last fetch is this much older than the newest has stopped; brokers fetch every second.
 _STILL_MS: Final = 30_000
@@ -35,7 +36,11 @@ class QuorumFormat:
 
     def take(self, line: PastedLine) -> bool:
         if row := _ROW.match(line.text):
-            self._fetched[number(row["node"], "NodeId")] = (int(row["fetch"][:18]), line, row["status"])
+            node, fetched, caught = (int(row[key][:18]) for key in ("node", "fetch", "caught"))
+            self._fetched[number(row["node"], "NodeId")] = (fetched, line, row["status"])
+            if row["status"] != _OBSERVER and row["lag"] != "0" and 0 <= caught < fetched - _STILL_MS:
+                late = f"{row['lag']} records behind, caught up last {(fetched - caught) // 1000} s before it fetched"
+                self._gathered.complain("voter lags", str(node), -1, line, broker=node, detail=late)
             self._gathered.mode = Mode.KRAFT
             return True
         status = _STATUS.match(line.text)

@@ -51,6 +51,12 @@ _LISTS: Final = frozenset({DESCRIBE, KCAT})
 _DESCRIBED: Final = re.compile(r"(?:Topic|Partition): ?\S+\s+\w+:")
 
 
+#: How a tool or a runtime begins an error.
+_LOUD: Final = re.compile(
+    r"(?:Error|ERROR|FATAL|panic):? |Exception in thread |(?:py|aio)?kafka\.(?:exceptions|errors)\.[A-Z]"
+)
+
+
 class PastedFormat(Protocol):
     """One family of formats. `take` may keep a row open that a wrap has split; `end_block` ends it."""
 
@@ -98,13 +104,14 @@ class BlockReader:
         self._describe = DescribeFormat(gathered)
         self._quorum = QuorumFormat(gathered)
         self._zookeeper = ZooKeeperFormat(gathered)
+        self._groups = ConsumerGroupsFormat(gathered)
         self._tools = ToolsFormat(gathered)
         self._formats: tuple[PastedFormat, ...] = (
             self._zookeeper,
             LogDirsFormat(gathered),
             self._quorum,
             KcatFormat(gathered),
-            ConsumerGroupsFormat(gathered),
+            self._groups,
             self._describe,
             self._tools,
         )
@@ -113,6 +120,8 @@ class BlockReader:
         """Reads a line: it begins a block, belongs to the open one, or is counted as skipped."""
         if _DESCRIBED.match(line.text):
             self._given(line, (self._describe,))
+        elif self._tools.has_row(line):
+            self._given(line, (self._tools,))
         elif self._logs.take(line):
             return
         elif (command := command_of(line)) is not None:
@@ -120,7 +129,7 @@ class BlockReader:
             self._gathered.command = command
             self._zookeeper.take(line)  # The command may contain the path of the znode that it prints.
         elif not self._given(line, self._formats):
-            self._gathered.skip(line)
+            self._gathered.skip(line, "ERROR" if _LOUD.match(line.text) else "")
 
     def _given(self, line: PastedLine, formats: tuple[PastedFormat, ...]) -> bool:
         for each in formats:
@@ -145,6 +154,7 @@ class BlockReader:
     def finish(self) -> Gathered:
         self.end_blocks()
         self._quorum.finish()
+        self._groups.finish()
         self._logs.finish()  # Last: a log only adds partitions that nothing else shows.
         _set_aside_foreign(self._gathered)
         _note_new_id(self._gathered)
@@ -177,6 +187,8 @@ def _note_new_id(gathered: Gathered) -> None:
     replicas = {broker for view in down for broker in (view.replicas or view.isr)}
     if led or not (down or offline) or not up or up & replicas or (not replicas and len(up) > 1):
         return
+    if len(up) > 1 and not all(view.replicas for view in down):
+        return  # A state names the ISR only: the others may be on these brokers.
     where = f"their replicas are on {brokers_named(replicas)}" if replicas else "their replicas are elsewhere"
     line = PastedLine(0, f"broker {min(up)} runs", "")
     gathered.complain("new id", "", -1, line, broker=min(up), detail=where)
@@ -220,6 +232,7 @@ def snapshot_of(gathered: Gathered, name: str, taken_at: float) -> Snapshot:
         views={gathered.view_of: view},
         topic_configs=gathered.configs,
         groups=tuple(Group(name, (), state) for name, state in sorted(_groups(gathered).items())),
+        group_readings=tuple(gathered.readings),
         reassignments=gathered.moves,
         origin=name,
         stated_partitions=gathered.stated,

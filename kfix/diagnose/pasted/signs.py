@@ -22,7 +22,7 @@ _HINTS: Final = (
     "active controller", "Renouncing", "oters", "aiting for", "Truncating", "started", "STARTED", "shutting",
     "shut down", " ISR ", "zkVersion", "Socket error", "Session ", "Connected.", "ransition to", " elect", "-elect",
     "Election", "Deletion of", "Added fetcher", "active brokers", "xception", "copying log", "Stabilized group",
-    "to rebalance group", "has failed, removing",
+    "to rebalance group", "has failed, removing", "nable to register", "RPC got timed out",
 )  # fmt: skip
 
 
@@ -106,7 +106,7 @@ SERVER: Final = (
     ),
     *_sign(
         "broker id",
-        r"Configured (?:broker|node)\.id (?P<broker>\d+) doesn't match stored (?:broker|node)\.id (?P<detail>\S*\d+)",
+        r"Configured broker\.id (?P<broker>\d+) doesn't match stored broker\.id (?P<detail>\S*\d+)",
         r"Stored node id (?P<detail>\d+) doesn't match previous node id (?P<broker>\d+)",
         r"InconsistentBrokerIdException",
     ),
@@ -123,7 +123,8 @@ SERVER: Final = (
            rf"[Tt]opic [Ii][Dd] in memory: .*? for partition {_TP} does not match"),
     *_sign(
         "all log dirs",
-        rf"[Ss]hutdown broker because (?:all|none of the specified) log dirs (?:in|from) {_DIR}",
+        rf"[Ss]hutdown broker because all log dirs in {_DIR}",
+        rf"[Ss]hutdown broker because none of the specified log dirs from {_DIR}",
     ),
     *_sign("files", r"Error while accepting connection(?s:.*)(?P<detail>Too many open files)",
            r"(?:log dir|in dir|directory) /(?s:.*)(?P<detail>Too many open files)"),
@@ -169,6 +170,8 @@ SERVER: Final = (
     *_sign("stale record", rf"\[Partition {_TP} broker=(?P<broker>\d+)\] Cached zkVersion"),
     *_sign("offline", rf"failed to change state for partition {_TP} from \w+ to OnlinePartition",
            rf"error during state change of partition {_TP} from \w+ to Online"),
+    *_sign("expired", rf"Expiring \d+ record\(s\) for {_TP}: ?(?P<detail>\d+ ms has passed)",
+           rf"(?P<detail>Timeout of \d+ms expired) before the position for partition {_TP} could be determined"),
     *_sign("no metadata", r"(?P<detail>Topic [\w.-]{1,249} not present in metadata after \d+ ms)"),
     *_sign("login", r"onnection to node (?P<broker>-?\d+) \(\S+\) failed authentication due to: (?P<detail>.{1,120})",
            r"(?P<detail>SASL authentication error: [\w :,.-]{1,120})",
@@ -179,6 +182,11 @@ SERVER: Final = (
     *_sign("zookeeper", r"Socket error occurred: (?P<detail>\S+): Connection refused",
            r"[Tt]imed out waiting for connection while in state: (?P<detail>\w+)",
            r"(?:server|sever) (?P<detail>\S+?), (?:unexpected error|Closing socket connection)"),
+    *_sign("session", r"Unable to reconnect to ZooKeeper service, session (?P<detail>\w+) has expired"),
+    *_sign("controllers", r"Broker (?P<broker>\d+) sent a heartbeat request but received error (?P<detail>\w+)",
+           r"Unable to register broker (?P<broker>\d+) because the controller returned error (?P<detail>\w+)",
+           r"(?P<detail>Unable to send a heartbeat because the RPC got timed out)",
+           r"(?P<detail>Unable to register the broker because the RPC got timed out)"),
     *_sign("tls port", r"kafka-(?:producer-network|admin-client|coordinator-heartbeat)-thread(?s:.*?)"
            r"(?P<detail>OutOfMemoryError: [\w ]+)",
            r"(?P<detail>OutOfMemoryError: [\w ]+)(?s:.{0,900}?)kafka\.clients\.NetworkClient\.poll"),
@@ -193,7 +201,11 @@ SERVER: Final = (
     *_sign("stopped", r"(?P<detail>Fatal error during \w+ startup)", r"(?P<detail>Fatal error during \w+ shutdown)",
            r"(?P<detail>Received a fatal error while waiting for [\w ]+)",
            r"(?P<detail>There was an error in one of the threads during logs loading: .{1,150})",
+           r"(?P<detail>Shutting down because we were unable to register with the controller quorum)",
            r"(?P<detail>Exiting Kafka due to fatal exception)", r"Encountered fatal fault: (?P<detail>.{1,120})"),
+    *_sign("corrupt", rf"on partition {_TP}(?s:.*?)CorruptRecordException: (?P<detail>.{{1,200}})",
+           r"(?P<detail>Found record size \S+ smaller than minimum record overhead \S+) in file "
+           r"/\S*?/(?P<topic>[\w.-]{1,249})-(?P<partition>\d+)/"),
     # Any process on the JVM may run out of memory: a thread or a frame shows that it is a broker.
     *_sign("memory", r"kafka(?s:.*?)(?P<detail>OutOfMemoryError: [\w ]+)",
            r"(?P<detail>OutOfMemoryError: [\w ]+)(?s:.*?)\bkafka\."),
@@ -210,11 +222,13 @@ _STARTED: Final = r"(?:KafkaServer|BrokerServer) id=(?P<broker>\d+)\] (?:started
 #: {kind: the wording that shows its end}. The subject is the error's, so `group` has to be in the same entry.
 ENDS: Final = (
     *_sign("group", r"Successfully (?:joined|synced) group", r"Adding newly assigned partitions", r"joined group",
-           r"rebalance(?:d)? .*?new assignment", r"\"assign\" to"),
+           r"rebalance(?:d)? .*?new assignment"),
     *_sign("stopped", _STARTED),
     *_sign("shutting down", _STARTED),
     *_sign("memory", _STARTED),
+    *_sign("controllers", _STARTED, r"The broker has been unfenced"),
     *_sign("zookeeper", r"Session establishment complete", r"\] Connected\."),
+    *_sign("session", r"Session establishment complete"),
     *_sign("quorum", r"ransition to (?:Leader|Follower)(?:State)?\(", r"Becoming the active controller at epoch"),
 )  # fmt: skip
 #: A coordinator was named, so there is one; the next answer shows whether it works.
@@ -251,6 +265,12 @@ TOPIC: Final = re.compile(
 CONNECTION: Final = re.compile(
     r"(?:^|[ :/])(?P<host>[\w.-]+|\[[\da-f:]+\]):(?P<port>\d+)/(?P<broker>\d+): ?"
     r"(?P<detail>Connect to \S+ failed: [\w ]+|Disconnected|Connection refused|Failed to resolve[^:]*)"
+)
+#: A connection with an address whose broker the client does not know yet: Go, KafkaJS, and Java's first ones.
+REFUSED: Final = re.compile(
+    r"dial tcp (?P<a>\S+?:\d+): (?:connect: )?(?:connection refused|i/o timeout)|connect ECONNREFUSED (?P<b>\S+:\d+)|"
+    r"onnection to node -\d+ \((?P<c>\S+)\) could not be established|Bootstrap broker (?P<d>\S+) .*?disconnected|"
+    r"(?P<e>\b\d+/\d+ brokers are down)"
 )
 #: franz-go: the same.
 OPENING: Final = re.compile(

@@ -37,6 +37,33 @@ _ANY_POD: Final = re.compile(r"\S+\s+(?:\S+\s+)?\d+/\d+\s+[A-Z]\S*\s+\d")
 _WAITS_FOR_POD: Final = re.compile(
     r"(?:message: )?.*\b[Pp]od (?:resource )?(?P<pod>[\w-]+-\d+)(?: in namespace \S+)? to (?:become|be) ready"
 )
+_CONTAINER: Final = re.compile(
+    r"(?P<name>\S+)\s.*?\s(?P<status>Up\b(?: [^()]*?\((?:un)?healthy\)| [^()]*?\(Paused\))?|"
+    r"(?:[Ee]xited|Restarting) \((?P<code>\d+)\)(?: [\w ]+? ago)?|Exit (?P<old>\d+)|Dead|Created|"
+    r"running|restarting|paused)"
+    r"(?:\s.*?(?P<last>\S+))?$|-{9,}$"
+)
+_DOWN: Final = re.compile(r"[Ee]xit|[Rr]estarting|Dead|.*(?:unhealthy|[Pp]aused)")
+#: Containers of nodes, and parts of the names of others that are named after Kafka, too.
+_OF_NODES: Final = re.compile(r"kafka|broker|controller|zookeeper|\bzk")
+_OTHER_CONTAINER: Final = re.compile(
+    r"(?:^|[-_])(?:ui|exporter|connect|init|setup|create|rest|proxy|registry|ksql|akhq|kafdrop|mirror|cli|console|producer|"
+    r"consumer|topics?|manager)(?:[-_\d]|$)"
+)
+#: How a supervisor reports that a process ended, and that it is there again.
+_ENDED: Final = re.compile(
+    r"(?P<unit>[\w@.-]*(?:kafka|zookeeper)[\w@.-]*\.service): Main process exited, (?P<how>code=\w+, status=\S+)|"
+    r"(?P<container>[\w.-]*(?:kafka|zookeeper|broker|controller)[\w.-]*) (?P<exited>exited with code [1-9]\d*)|"
+    r".*[Oo]ut of memory: Killed process \d+ \((?P<killed>java)\)|.*\bReason:\s+(?P<reason>OOMKilled)$"
+)
+_BACK: Final = re.compile(r"(?:systemd\S*: )?Started .*?(?P<unit>[\w@.-]*(?:kafka|zookeeper)[\w@.-]*\.service)")
+_BACK_OFF: Final = re.compile(r".*Back-off restarting failed container(?: \S+ in pod (?P<pod>[\w.-]+?-\d+)_\S+)?")
+#: Gauges of a broker that are 0 while all is well.
+_GAUGE: Final = re.compile(
+    r"kafka\S*(?:offline_?partitions_?count|under_?replicated_?partitions|under_?min_?isr_?partition_?count|"
+    r"offline_?log_?directory_?count)\S*\s+(?!0(?:\.0+)?$)\d[\d.e+]*$",
+    re.IGNORECASE,
+)
 _RPK_HEAD: Final = re.compile(
     r"CLUSTER HEALTH OVERVIEW$|redpanda\.[\da-f-]{36}$|PARTITION\s+LEADER\s+EPOCH\s|ID\s+HOST\s+PORT(?:\s|$)|"
     r"NAME\s+PARTITIONS\s+REPLICAS$|SUMMARY$"
@@ -52,6 +79,16 @@ _MOVE_FAILED: Final = re.compile(
 )
 
 
+_DOCKER_PS, _COMPOSE_PS = "docker ps", "docker compose ps"
+_OF_DOCKER: Final = frozenset({_DOCKER_PS, _COMPOSE_PS})
+_HEADS: Final = (
+    (_HANGING, "kafka-transactions"),
+    (_PODS, "kubectl get pods"),
+    (re.compile(r"CONTAINER ID\s+IMAGE\s"), _DOCKER_PS),
+    (re.compile(r"NAME\s+(?:IMAGE\s+)?COMMAND\s+SERVICE\s|Name\s+Command\s+State\b"), _COMPOSE_PS),
+)
+
+
 class ToolsFormat:
     """Reads the rows below the first line of a table, and lines that are complete by themselves."""
 
@@ -62,7 +99,7 @@ class ToolsFormat:
         self._table = ""
 
     def take(self, line: PastedLine) -> bool:
-        for head, name in ((_HANGING, "kafka-transactions"), (_PODS, "kubectl get pods")):
+        for head, name in _HEADS:
             if head.match(line.text):
                 self._table = name
                 return self._used(name)
@@ -84,11 +121,48 @@ class ToolsFormat:
         if self._table == "kubectl get pods" and _ANY_POD.match(line.text):
             pod = _POD.match(line.text)
             if pod is not None and pod["ready"] != pod["wanted"] and pod["status"] != "Completed":
-                self._gathered.complain("pod", "", -1, line, detail=f"{pod['pod']} ({pod['status']})")
+                self._gathered.complain("pod", pod["pod"], -1, line, detail=f"{pod['pod']} ({pod['status']})")
+            return self._used(self._table)
+        if self._table in _OF_DOCKER and (found := _CONTAINER.match(line.text)):
+            self._container(found, line)
             return self._used(self._table)
         return self._table == "kafka-broker-api-versions" and _API.match(line.text) is not None
 
+    def _container(self, found: re.Match[str], line: PastedLine) -> None:
+        name = found["last"] if self._table == _DOCKER_PS else found["name"]
+        status = found["status"] or ""
+        ended_well = "0" in {found["code"], found["old"]}  # A container that had one thing to do.
+        if (
+            name
+            and _DOWN.match(status)
+            and not ended_well
+            and _OF_NODES.search(line.text)
+            and not _OTHER_CONTAINER.search(name)
+        ):
+            self._gathered.complain("process", name, -1, line, detail=f"{name} ({status})")
+
+    def has_row(self, line: PastedLine) -> bool:
+        """Returns whether the line is a row of the open table of containers: its name may be that of a command."""
+        return self._table in _OF_DOCKER and _CONTAINER.match(line.text) is not None
+
+    def _process(self, line: PastedLine) -> bool:
+        """Reads what supervisors and the kernel report of processes and pods."""
+        if ended := _ENDED.match(line.text):
+            name = ended["unit"] or ended["container"] or ended["killed"] or "a container"
+            how = ended["how"] or ended["exited"] or ended["reason"] or "killed by the kernel: out of memory"
+            self._gathered.complain("process", name, -1, line, detail=f"{name} ({how})")
+        elif back := _BACK.match(line.text):
+            self._gathered.settle("process", back["unit"], line)
+        elif pod := _BACK_OFF.match(line.text):
+            name = pod["pod"] or "a pod"
+            self._gathered.complain("pod", name, -1, line, detail=f"{name} (its container ends again and again)")
+        else:
+            return False
+        return self._used("events of processes")
+
     def _alone(self, line: PastedLine) -> bool:
+        if self._process(line):
+            return True
         if broker := _VERSIONS.match(line.text):
             self._table = "kafka-broker-api-versions"
             if broker["error"]:
@@ -110,6 +184,9 @@ class ToolsFormat:
         return False
 
     def _unused(self, line: PastedLine) -> bool:
+        if _GAUGE.match(line.text):
+            self._gathered.skip(line, "ERROR")
+            return True
         tool = next((name for name, pattern in _UNUSED if pattern.match(line.text)), None)
         if tool is not None:
             self._gathered.unused[tool] += 1

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -65,12 +68,8 @@ class EmbeddedEngine:
 
         Raises UsageError if the statement is wrong or writes, UnreachableError if a file cannot be read.
         """
-        with tempfile.TemporaryDirectory(prefix="kfix-query-") as spill, duckdb.connect() as db:
-            # DuckDB spills to a temporary folder of its own, never to the current directory.
-            # In the time zone that Spark's sessions have, too.
-            settings = {"threads": self._processes, "memory_limit": _MEMORY, "temp_directory": spill, "TimeZone": "UTC"}
-            for name, value in settings.items():
-                db.execute(f"SET {name} = {_text(str(value))}")
+        # What a statement is shown is temporary, so it ends with its cursor.
+        with self._database.cursor() as db:
             try:
                 _one_select(db, sql)
                 _show(db, tables)
@@ -79,6 +78,31 @@ class EmbeddedEngine:
                 raise _user_error(_placed(db, sql, error), _damaged(tables, error)) from None
             except (pa.ArrowException, OSError) as error:
                 raise UnreachableError(f"a file of the query cannot be read: {_line(error)}") from None
+
+    @cached_property
+    def _database(self) -> Any:
+        """One for all statements, since opening one takes longer than a small statement. It can read no file, reach no
+        network and see no variable of Python.
+        """
+        spill = tempfile.mkdtemp(prefix="kfix-query-")
+        weakref.finalize(self, shutil.rmtree, spill, ignore_errors=True)
+        opened = duckdb.connect()
+        settings = {
+            "threads": self._processes,
+            "memory_limit": _MEMORY,
+            # A folder of its own, never the current one.
+            "temp_directory": spill,
+            # That of Spark's sessions, too.
+            "TimeZone": "UTC",
+            "python_enable_replacements": "false",
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "enable_external_access": "false",
+            "lock_configuration": "true",
+        }
+        for name, value in settings.items():
+            opened.execute(f"SET {name} = {_text(str(value))}")
+        return opened
 
     def over_parts(
         self, sql: str, tables: Mapping[str, Any], order: Sequence[str], work: Callable[[Iterator[Any]], R]
@@ -98,34 +122,23 @@ def _one_select(db: Any, sql: str) -> None:
 
 
 def _show(db: Any, tables: Mapping[str, Any]) -> None:
-    """Registers the tables by name, then forbids DuckDB every other file, the network and Python variables."""
-    views = []
+    """Registers the tables by name, in their order: a view may be over those before it."""
     for name, given in tables.items():
         if isinstance(given, View):
-            views.append(f"CREATE VIEW {_name(name)} AS {given.sql}")
+            db.execute(f"CREATE TEMP VIEW {_name(name)} AS {given.sql}")
         elif isinstance(given, pa.Table):
             db.register(name, given)
         else:
-            views += _stored(db, name, given)
-    for setting in (
-        "python_enable_replacements = false",
-        "autoinstall_known_extensions = false",
-        "autoload_known_extensions = false",
-        "enable_external_access = false",
-        "lock_configuration = true",
-    ):
-        db.execute(f"SET {setting}")
-    for view in views:
-        db.execute(view)
+            _stored(db, name, given)
 
 
-def _stored(db: Any, name: str, given: StoredRows) -> Iterator[str]:
-    """Registers rows of the store, and yields the views that show them."""
+def _stored(db: Any, name: str, given: StoredRows) -> None:
+    """Registers rows of the store."""
     if given.renames is not None:
-        yield from _stored(db, f"{name} as stored", replace(given, renames=None))
+        _stored(db, f"{name} as stored", replace(given, renames=None))
         db.register(f"{name} renamed", given.renames)
-        yield (
-            f"CREATE VIEW {_name(name)} AS SELECT s.* REPLACE (COALESCE(r.name, s.cluster) AS cluster) "  # noqa: S608
+        db.execute(
+            f"CREATE TEMP VIEW {_name(name)} AS SELECT s.* REPLACE (COALESCE(r.name, s.cluster) AS cluster) "  # noqa: S608
             f"FROM {_name(f'{name} as stored')} s LEFT JOIN {_name(f'{name} renamed')} r "
             "ON r.was = s.cluster AND s.day <= r.until AND s.day > r.after"
         )

@@ -182,11 +182,11 @@ class _Reader:
         return self._read[spec]
 
     def _changes(self) -> dict[str, Any]:
-        """Returns the tables of changes. Those of partitions are of all days up to the last: what each state followed
-        may be known from long before, and a state that an audit of another attempt saw was there.
+        """Returns the tables of changes. Those of partitions are of all runs of these days: a state that an audit of
+        another attempt saw was there. What the first of them followed is in their rows.
         """
-        last = self._audits[-1].day
-        there = StoreTable(self._root, PARTITION_CHANGES).files(lambda day, _run: day <= last)
+        first, last = self._audits[0].day, self._audits[-1].day
+        there = StoreTable(self._root, PARTITION_CHANGES).files(lambda day, _run: first <= day <= last)
         partitions = stored_rows(self._root, PARTITION_CHANGES, there, self._renames)
         return {"transitions": self._audited(TRANSITIONS), "partition_changes": partitions}
 

@@ -61,14 +61,13 @@ _IN_ORDER: Final = """
 PARTITION BY p.cluster, p.topic, p.partition
 ORDER BY p.valid_from, COALESCE(p.version, -1), COALESCE(p.epoch, -1), COALESCE(p.record, -1), p.source
 """
-#: How often leader and ISR of each partition changed within the days of `ordered`, as `counted`. A state that the watch
-#: and a snapshot saw counts once, since each is compared with the last known one. A write of ZooKeeper's record with
-#: the same epoch is one of the ISR.
+#: How often leader and ISR of each partition changed, as `counted`. A state that the watch and a snapshot saw counts
+#: once, since each is compared with the last known one. A write of ZooKeeper's record with the same epoch is one of the
+#: ISR.
 _COUNTED: Final = f"""
 states AS (
   SELECT p.cluster, p.topic, p.partition, p.day, p.valid_from, p.record, p.source, p.why, p.leader, p.epoch, p.version,
-         CAST(array_sort(p.isr) AS STRING) AS isr, p.leader_before, p.epoch_before, p.version_before,
-         CAST(array_sort(p.isr_before) AS STRING) AS isr_before
+         p.isr, p.leader_before, p.epoch_before, p.version_before, p.isr_before
   FROM partition_changes p JOIN chosen c ON c.cluster = p.cluster
   WHERE p.leader IS NOT NULL AND p.why <> 'first'
 ), known AS (
@@ -83,12 +82,11 @@ states AS (
          CASE WHEN last_why IS NULL THEN version_before ELSE last_version END AS old_version,
          CASE WHEN last_why IS NULL THEN isr_before ELSE last_isr END AS old_isr
   FROM known
-  WHERE why <> 'created' AND why <> 'recreated' AND day >= (SELECT MIN(o.day) FROM ordered o)
-        AND day <= (SELECT MAX(o.day) FROM ordered o)
+  WHERE why <> 'created' AND why <> 'recreated'
 ), counted AS (
   SELECT cluster, topic, partition, day, CASE WHEN leader <> old_leader THEN 1 ELSE 0 END AS leaders,
          CASE WHEN (version - old_version) - (epoch - old_epoch) > 0 THEN (version - old_version) - (epoch - old_epoch)
-              WHEN isr <> old_isr THEN 1 ELSE 0 END AS isrs
+              WHEN array_sort(isr) <> array_sort(old_isr) THEN 1 ELSE 0 END AS isrs
   FROM compared
 )"""  # noqa: S608 - no values of others
 
@@ -136,16 +134,16 @@ FROM placed WHERE place <= 1000
 ORDER BY subject, place
 """  # noqa: S608 - no values of others
 
-#: The changes of each cluster by kind.
+#: The changes of each cluster by kind. `counted` is named once, since an engine may compute it each time.
 CHURN: Final = f"""
 WITH {_COUNTED}, changed AS (
   SELECT t.cluster, t.kind, t.times
   FROM transitions t JOIN ordered o ON o.day = t.day AND o.run = t.run
   WHERE t.kind IN ('restart', 'controller')
   UNION ALL
-  SELECT cluster, 'leader' AS kind, SUM(leaders) AS times FROM counted GROUP BY cluster
-  UNION ALL
-  SELECT cluster, 'isr' AS kind, SUM(isrs) AS times FROM counted GROUP BY cluster
+  SELECT s.cluster, k.kind, CASE k.kind WHEN 'leader' THEN s.leaders ELSE s.isrs END AS times
+  FROM (SELECT cluster, SUM(leaders) AS leaders, SUM(isrs) AS isrs FROM counted GROUP BY cluster) s
+       CROSS JOIN (SELECT 'leader' AS kind UNION ALL SELECT 'isr' AS kind) k
 )
 SELECT t.cluster, t.kind, CAST(SUM(t.times) AS BIGINT) AS times
 FROM changed t JOIN chosen c ON c.cluster = t.cluster

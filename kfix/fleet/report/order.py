@@ -20,14 +20,16 @@ _NAME = 60
 class ReportEntry:
     """One cause: `row` explains its consequences `fresh`, which are new or worse, and is itself in these `clusters`.
 
-    `groups` is the number of consumer groups that it blocks, `size` that of its partitions.
+    `groups` are the consumer groups that it blocks, each with its cluster, and `size` is the number of its partitions.
+    `alike` is the number of other findings that the same runbook ends.
     """
 
     row: FindingRow
     fresh: tuple[FindingRow, ...]
     clusters: tuple[str, ...]
-    groups: int
+    groups: frozenset[tuple[str, str]]
     size: int
+    alike: int = 0
 
     @property
     def is_news(self) -> bool:
@@ -42,11 +44,12 @@ class ReportEntry:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Returns the status, how many groups it blocks, and what of it is new."""
-        blocked = (f"blocks {several(self.groups, 'group')}",) if self.groups else ()
+        """Returns the status, how many groups it blocks, what of it is new, and what ends with it."""
+        blocked = (f"blocks {several(len(self.groups), 'group')}",) if self.groups else ()
         risk = ("latent risk",) if self.row.prevention else ()
         more = (f"{several(len(self.fresh), 'new consequence')}",) if self.fresh else ()
-        return (self.row.status, *blocked, *risk, *more)
+        alike = (f"{self.alike} more with the same runbook",) if self.alike else ()
+        return (self.row.status, *blocked, *risk, *more, *alike)
 
     @property
     def where(self) -> str:
@@ -76,24 +79,29 @@ def _causes(report: AuditReport) -> Iterable[ReportEntry]:
     for (cluster, key), rows in below.items():
         row = opened[cluster, key]
         fresh = tuple(each for each in rows if each is not row and each.status in _FRESH)
-        groups = {group for each in rows for group in each.blocked_groups}
+        groups = frozenset((cluster, group) for each in rows for group in each.blocked_groups)
         # What is new with its cause is no news of its own.
         more = () if row.status == Status.NEW else fresh
-        yield ReportEntry(row, more, (cluster,), len(groups), max(each.n_partitions for each in rows))
+        yield ReportEntry(row, more, (cluster,), groups, max(each.n_partitions for each in rows))
 
 
 def _over_clusters(entries: Iterable[ReportEntry]) -> Iterable[ReportEntry]:
-    """Yields the same with one entry for what has one cause in several clusters: no access, and latent risks."""
+    """Yields the same with one entry for what has one cause in several clusters: no access, and latent risks; and for
+    what one runbook ends in a cluster.
+    """
     same: dict[tuple[object, ...], list[ReportEntry]] = {}
     for entry in entries:
         row = entry.row
         joined = row.code == _NOT_COLLECTED or (not entry.urgency and row.status == Status.NEW)
-        key = (row.code, row.cause, row.status) if joined else (row.cluster, row.key)
+        remedy = (row.code, row.status, row.remedy, row.command) if row.runbook else (row.key,)
+        key = (row.code, row.cause, row.status) if joined else (row.cluster, *remedy)
         same.setdefault(key, []).append(entry)
     for found in same.values():
         names = tuple(dict.fromkeys(e.clusters[0] for e in found))
-        size = sum(e.size for e in found)
-        yield ReportEntry(found[0].row, found[0].fresh, names, found[0].groups, size)
+        fresh = tuple(row for e in found for row in e.fresh)
+        groups = frozenset(group for e in found for group in e.groups)
+        alike = 0 if names[1:] else len(found) - 1
+        yield ReportEntry(found[0].row, fresh, names, groups, sum(e.size for e in found), alike)
 
 
 def _place(entry: ReportEntry, cards: Mapping[str, ClusterRow]) -> tuple[object, ...]:
@@ -101,5 +109,5 @@ def _place(entry: ReportEntry, cards: Mapping[str, ClusterRow]) -> tuple[object,
     at_work = bool(known) and all(card.maintenance for card in known)
     criticality = max((Criticality.of(card.criticality) for card in known), default=Criticality.NORMAL)
     risk = max((card.risk for card in known), default=0)
-    size = (-entry.groups, -entry.size)
+    size = (-len(entry.groups), -entry.size)
     return (at_work, -entry.urgency, -criticality, *size, -risk, entry.row.cluster, entry.row.key)

@@ -12,7 +12,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 
 from kfix.core.harmless import for_csv, for_json, squeezed
-from kfix.core.wording import several
+from kfix.core.wording import several, utc_text
 from kfix.front.console import table
 
 Row = Sequence[Any]
@@ -54,7 +54,7 @@ def print_rows(names: Sequence[str], rows: Sequence[Row], console: Console, limi
         numbers = all(isinstance(row[place], int | float) for row in rows) and bool(rows)
         shown.add_column(squeezed(name), justify="right" if numbers else "left", overflow="fold")
     for row in rows[:limit]:
-        shown.add_row(*(squeezed(_cell(value)) for value in row))
+        shown.add_row(*(squeezed(utc_text(v.timestamp()) if isinstance(v, datetime) else _cell(v)) for v in row))
     console.print(shown)
     more = len(rows) - limit
     count = several(len(rows), "row")

@@ -31,7 +31,7 @@ Checks = tuple[CheckCall, ...]
 
 
 class NotApplicable(Exception):  # noqa: N818 - an answer to the planner's question, not a failure
-    """A rung that is of no use here; the message is the reason that the plan shows."""
+    """A step that is of no use here; the message is the reason that the plan shows."""
 
 
 class ActionStatus(StrEnum):

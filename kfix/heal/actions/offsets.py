@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 from kfix.core.args import ArgKind, Args
@@ -67,12 +68,11 @@ class OffsetsCommit(Action):
         )
 
     def inverse(self, args: Args) -> Inverse:
-        back = args.with_(
+        back = args.only("group", "topic").with_(
             offsets=args.text("offsets_before"), offsets_before=args.text("offsets"), back=True, outside=True
         )
-        return Inverse(
-            True, "commit the previous offsets, and delete those that were not committed", Undo(self.name, back)
-        )
+        new = ", and delete those that were not committed" if None in offsets_of(back).values() else ""
+        return Inverse(True, f"commit the previous offsets{new}", Undo(OffsetsCommit.name, back))
 
     def writes(self, args: Args) -> Names:
         return tuple(about_group(args.text("group"), tp) for tp in offsets_of(args))
@@ -99,6 +99,58 @@ class OffsetsCommit(Action):
         """Filling a gap needs the approval of the plan; replacing a committed offset asks at the step."""
         replaced = any(each is not None for each in offsets_of(args, "offsets_before").values())
         return Gate.STEP if replaced else Gate.PLAN
+
+
+class OffsetsSkip(OffsetsCommit):
+    """Moves the committed offset of one group in one partition behind exactly one record, which was saved before.
+
+    The new offset keeps the leader epoch and the metadata of the committed one. It is refused unless the group still
+    stands at the saved record, and unless the leader still serves this very record.
+    """
+
+    name = "offsets.skip"
+    summary = "skip one saved record of one partition for a group without members: commit the offset after it"
+    gate_floor = Gate.STEP
+    params: ClassVar[Kinds] = {"group": ArgKind.TEXT, **ON_PARTITION, "offset": ArgKind.INT, "sha256": ArgKind.TEXT}
+    optional: ClassVar[Kinds] = {}
+    frozen: ClassVar[Kinds] = {"topic": ArgKind.TOPIC, "offsets": ArgKind.TEXT, "offsets_before": ArgKind.TEXT}
+    #: The group reads on before the run has ended.
+    proved: ClassVar[Mapping[str, Names]] = {"offsets_at_least": tuple(OFFSETS)}
+
+    def freeze(self, args: Args, read: ReadFact) -> Args:
+        group, tp, at = args.text("group"), args.tp(), args.number("offset")
+        before = _stored(read(about_group(group, tp)))
+        if before is not None and before.offset == at + 1:
+            raise NotApplicable(f"group {group} has committed offset {at + 1} of {tp} already")
+        if before is None or before.offset != at:
+            raise RefusedError(
+                f"group {group}: {tp}: the committed offset is {shown_offset(before)}, not {at}: the group does not "
+                "stand at the saved record"
+            )
+        after = before._replace(offset=at + 1)
+        return args.with_(topic=tp.topic, offsets=to_text({tp: after}), offsets_before=to_text({tp: before}))
+
+    def preview(self, args: Args) -> Preview:
+        group, tp, at = args.text("group"), args.tp(), args.number("offset")
+        return replace(
+            super().preview(args),
+            what=f"group {group}: {tp}: skip the record at offset {at}, of sha256 {args.text('sha256')[:12]}",
+            live=f"{tp} {at}",
+            estimate=Estimate(max_loss=f"none: group {group} never gets this record, which stays in the log"),
+        )
+
+    def guards(self, args: Args) -> Checks:
+        saved = CheckCall("record_is_saved", args.only("partition", "offset", "sha256"))
+        return (*super().guards(args.with_(outside=True)), saved)
+
+    def status(self, args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
+        now = read_group(args, reader).committed.get(args.tp())
+        if now is not None and now.offset > args.number("offset"):
+            return ActionStatus.DONE
+        return super().status(args, before, reader)
+
+    def gate_for(self, _args: Args) -> Gate:
+        return self.gate_floor
 
 
 def _stored(fact: Fact) -> StoredOffset | None:

@@ -17,8 +17,8 @@ from kfix.heal.actions.leader_elect_unclean import ElectUnclean
 from kfix.heal.actions.manual import BringBack, Manual, WaitAction
 from kfix.heal.actions.moves import ReassignCancel, ReassignMove
 from kfix.heal.actions.new_log import MetadataLogWrite
-from kfix.heal.actions.offsets import OffsetsCommit, OffsetsRoll, OffsetsTombstone
-from kfix.heal.actions.restart import ManualRestart, NodeRestart
+from kfix.heal.actions.offsets import OffsetsCommit, OffsetsRoll, OffsetsSkip, OffsetsTombstone
+from kfix.heal.actions.restart import ManualRestart, ManualUpgrade, NodeRestart, NodeUpgrade
 from kfix.heal.actions.throttles import ThrottleRate, ThrottleRemove, ThrottleReplicas, ThrottleRestore
 from kfix.heal.actions.transactions import TransactionAbort, TransactionEnd
 
@@ -38,9 +38,12 @@ ALL: Mapping[str, Action] = {
         MetadataLogWrite(),
         BringBack(),
         ManualRestart(),
+        ManualUpgrade(),
         NodeRestart(),
+        NodeUpgrade(),
         OffsetsCommit(),
         OffsetsRoll(),
+        OffsetsSkip(),
         OffsetsTombstone(),
         ReassignCancel(),
         ReassignMove(),

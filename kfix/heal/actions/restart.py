@@ -1,4 +1,4 @@
-"""Restarts one node at a time: by the site's own command or, where the inventory names none, by a person."""
+"""Restarts or upgrades one node at a time: by the site's own command or, if the inventory names none, by a person."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import ClassVar, Final, NoReturn
 from kfix.core.args import ArgKind, Args
 from kfix.core.errors import RefusedError
 from kfix.core.ports import ClusterChanger, ClusterReader
-from kfix.core.site_command import command_words
+from kfix.core.site_command import command_words, is_running
 from kfix.core.snapshot.reading import ChangeResult, NodeRole
 from kfix.heal.actions.base import ESTIMATE, Action, ActionStatus, Checks, Idle, Kinds, Names, NotApplicable, Preview
 from kfix.heal.model.facts import Fact, ReadFact, about_cluster
@@ -33,9 +33,15 @@ class _OfNode(Action):
     frozen: ClassVar[Kinds] = {"active": ArgKind.BOOL, "command": ArgKind.TEXT}
     #: Whether the site's command carries it out.
     by_command: ClassVar[bool]
+    #: What is done to the node; the field of the inventory that has the command begins with it, too.
+    verb: ClassVar[str] = "restart"
+
+    @property
+    def field(self) -> str:
+        return f"{self.verb}_command"
 
     def reads(self, _args: Args) -> Names:
-        return about_cluster("controller", "restart_command")
+        return about_cluster("controller", self.field)
 
     def writes(self, args: Args) -> Names:
         return about_cluster("controller") if args.flag("active") else ()
@@ -43,13 +49,13 @@ class _OfNode(Action):
     def freeze(self, args: Args, read: ReadFact) -> Args:
         controller, template = (read(key).value for key in self.reads(args))
         if bool(template) is not self.by_command:
-            none = "names no restart_command, or is not trusted: a person restarts each node"
-            raise NotApplicable(f"the inventory {'names a restart_command' if template else none}")
+            none = f"names no {self.field}, or is not trusted: a person {self.verb}s each node"
+            raise NotApplicable(f"the inventory {f'names the {self.field}' if template else none}")
         if template:
             try:
-                command_words(str(template), args.text("role"), args.number("node"))
+                _words(args.with_(command=str(template)))
             except ValueError as error:
-                raise RefusedError(f"restart_command of the inventory: {error}") from error
+                raise RefusedError(f"{self.field} of the inventory: {error}") from error
         return with_mark(args, read).with_(active=controller == args.number("node"), command=str(template or ""))
 
     def guards(self, args: Args) -> Checks:
@@ -58,8 +64,12 @@ class _OfNode(Action):
     def proves(self, args: Args) -> Checks:
         return (
             CheckCall("node_started_since", args.only(*OF_NODE, "since", "epoch")),
+            *self.shows(args),
             CheckCall("cluster_whole", Args({})),
         )
+
+    def shows(self, args: Args) -> Checks:
+        return (CheckCall("node_runs", args.only(*OF_NODE, "version")),) if "version" in args else ()
 
     def hopeless(self, args: Args) -> Checks:
         checks = [CheckCall("no_foreign_reassignment", Args({"partitions": ""}))]
@@ -72,6 +82,15 @@ def _named(args: Args) -> str:
     return f"{args.text('role')} {args.number('node')}"
 
 
+def _to(args: Args) -> str:
+    return f" to {args.text('version')}" if "version" in args else ""
+
+
+def _words(args: Args) -> list[str]:
+    version = args.text("version") if "version" in args else ""
+    return command_words(args.text("command"), args.text("role"), args.number("node"), version)
+
+
 class NodeRestart(_OfNode):
     name = "node.restart"
     summary = "restart one broker or controller by the command of the inventory; wait until the cluster is whole"
@@ -81,12 +100,12 @@ class NodeRestart(_OfNode):
 
     def preview(self, args: Args) -> Preview:
         named = _named(args)
-        words = shlex.join(command_words(args.text("command"), args.text("role"), args.number("node")))
+        words = shlex.join(_words(args))
         last = ", the active controller" if args.flag("active") else ""
         return Preview(
-            what=f"restart {named}{last}: {words}",
+            what=f"{self.verb} {named}{last}: {words}",
             target=named,
-            live=f"restart {args.number('node')}",
+            live=f"{self.verb} {args.number('node')}",
             command=words,
             estimate=Estimate(seconds=_SECONDS, max_loss="none: other in-sync replicas lead meanwhile"),
         )
@@ -95,12 +114,15 @@ class NodeRestart(_OfNode):
         return changer.restart_node(role_of(args), args.number("node"), args.text("command"))
 
     def status(self, args: Args, _before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
-        """A node that has registered since was restarted; one that is not registered is on its way."""
+        """A node that has registered since was restarted. One that is not registered is on its way, and one whose
+        command still runs on this host may be soon.
+        """
         role, node = role_of(args), args.number("node")
         if (role, node) in reader.starts_since(mark_of(args)):
             return ActionStatus.DONE
         gone = role is NodeRole.BROKER and node not in reader.registered_brokers()
-        return ActionStatus.IN_PROGRESS if gone else ActionStatus.NOT_STARTED
+        runs = gone or is_running(_words(args))
+        return ActionStatus.IN_PROGRESS if runs else ActionStatus.NOT_STARTED
 
 
 class ManualRestart(_OfNode, Idle):
@@ -112,7 +134,7 @@ class ManualRestart(_OfNode, Idle):
 
     def preview(self, args: Args) -> Preview:
         last = ", the active controller" if args.flag("active") else ""
-        what = f"restart {_named(args)}{last}, and no other node"
+        what = f"{self.verb} {_named(args)}{last}{_to(args)}, and no other node"
         return Preview(what=what, target=_named(args), live="done", command=f"# {what}", estimate=ESTIMATE)
 
     def apply(self, args: Args, changer: ClusterChanger) -> NoReturn:
@@ -120,3 +142,21 @@ class ManualRestart(_OfNode, Idle):
 
     def status(self, args: Args, before: Mapping[str, Fact], reader: ClusterReader) -> ActionStatus:
         return Idle.status(self, args, before, reader)
+
+
+class NodeUpgrade(NodeRestart):
+    name = "node.upgrade"
+    summary = "bring one broker or controller to a version by the command of the inventory; wait until it runs it"
+    params: ClassVar[Kinds] = {**NodeRestart.params, "version": ArgKind.TEXT}
+    verb = "upgrade"
+    irreversible = "none by kfix: the old version can be started again until the features are upgraded"
+
+    def apply(self, args: Args, changer: ClusterChanger) -> ChangeResult:
+        return changer.restart_node(role_of(args), args.number("node"), args.text("command"), args.text("version"))
+
+
+class ManualUpgrade(ManualRestart):
+    name = "manual.upgrade"
+    summary = "ask a person to bring one broker or controller to a version; wait until it runs it"
+    params: ClassVar[Kinds] = {**ManualRestart.params, "version": ArgKind.TEXT}
+    verb = "upgrade"

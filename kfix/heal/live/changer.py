@@ -135,12 +135,15 @@ class LiveChanger:
             return _unsent(error)
         return ChangeResult(0, name_of(0))
 
-    def restart_node(self, role: NodeRole, node: int, template: str) -> ChangeResult:
+    def restart_node(self, role: NodeRole, node: int, template: str, version: str = "") -> ChangeResult:
         """A command that fails may have stopped the node: only the cluster shows it."""
-        if not template or template != self._target.restart_command:
-            return _unsent(f"{template!r} is not the command of the inventory (restart_command)")
+        own, field = self._target.restart_command, "restart_command"
+        if version:
+            own, field = self._target.upgrade_command, "upgrade_command"
+        if not template or template != own:
+            return _unsent(f"{template!r} is not the command of the inventory ({field})")
         try:
-            words = command_words(template, role, node)
+            words = command_words(template, role, node, version)
             if is_running(words):
                 return _unsent("the same command still runs on this host, begun by an earlier run")
             end = carry_out(words, _COMMAND_SECONDS)

@@ -14,6 +14,7 @@ from kfix.core.collect import transactions
 from kfix.core.collect.group_details import ask_members, read_last_generation
 from kfix.core.collect.logs import ask_log_ends
 from kfix.core.collect.offsets_saving import find_key, replay_partition
+from kfix.core.collect.one_record import ask_record
 from kfix.core.collect.probes import fetch_offsets, find_coordinators
 from kfix.core.collect.tasks import Brokers, Questions
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
@@ -28,7 +29,7 @@ from kfix.core.metadata.copies import copies_read
 from kfix.core.numbers import broker_id
 from kfix.core.snapshot.group_reading import GroupMembers, LastGeneration
 from kfix.core.snapshot.load_conflicts import KeyLeft, OffsetsReplay
-from kfix.core.snapshot.offsets import GroupOffsets
+from kfix.core.snapshot.offsets import GroupOffsets, LoggedRecord
 from kfix.core.snapshot.reading import (
     BrokerRegistration,
     ConfigValue,
@@ -303,6 +304,11 @@ class LiveReader:
         with self._naming_rights():
             return self._lines.ask(self.leader(tp), lambda line: transactions.ask_served(line, tp, offset, end), end)
 
+    def logged_record(self, tp: TopicPartition, offset: int) -> LoggedRecord:
+        end = self._deadline()
+        with self._naming_rights():
+            return self._lines.ask(self.leader(tp), lambda line: ask_record(line, tp, offset, end), end)
+
     def applied(self) -> AppliedMetadata:
         if not isinstance(self._authority, KraftAuthority):
             raise UnreachableError("a cluster with ZooKeeper has no metadata log")
@@ -329,6 +335,9 @@ class LiveReader:
 
     def restart_command(self) -> str:
         return self._target.restart_command
+
+    def upgrade_command(self) -> str:
+        return self._target.upgrade_command
 
     def snapshot(self) -> Snapshot:
         return read_cluster(self._target, keep=False)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group
-from kfix.core.errors import UnreachableError
+from kfix.core.errors import RefusedError, UnreachableError
 from kfix.core.snapshot.group_reading import GroupMembers, LastGeneration
 from kfix.core.snapshot.load_conflicts import KeyLeft, OffsetsReplay
-from kfix.core.snapshot.offsets import GroupOffsets, LoggedOffset, SavedGroup, StoredOffset
+from kfix.core.snapshot.offsets import GroupOffsets, LoggedOffset, LoggedRecord, SavedGroup, StoredOffset
 from kfix.core.snapshot.reading import ChangeResult, LogDirs, LogTail, PartitionReading, StableEnd
 from kfix.core.snapshot.snapshot import NO_LEADER, CoordinatorProbe, LogEnd, TopicPartition
 from kfix.heal.memory.load_failures import Stage
@@ -93,6 +93,15 @@ def stable_end(cluster: MemoryParts, tp: TopicPartition) -> StableEnd:
         raise UnreachableError(f"broker {state.leader}: {tp}: NOT_LEADER_OR_FOLLOWER")
     high = (cluster.logs.end(tp, state.leader) or LogEnd(0, 0)).end
     return StableEnd(min(high, cluster.logs.open_transactions.get(tp, high)), high)
+
+
+def logged_record(cluster: MemoryParts, tp: TopicPartition, offset: int) -> LoggedRecord:
+    """Returns a record whose value is its place. Raises RefusedError below the log start, and from a transaction on."""
+    end = stable_end(cluster, tp)
+    start = (cluster.logs.end(tp, cluster.records.states[tp].leader) or LogEnd(0, 0)).start
+    if not start <= offset < end.stable:
+        raise RefusedError(f"{tp}: there is no record at offset {offset}")
+    return LoggedRecord(tp, offset, 0, 0, False, None, f"{tp}@{offset}".encode())
 
 
 def group(cluster: MemoryParts, name: str, tps: tuple[TopicPartition, ...]) -> GroupOffsets:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
-from kfix.core.derive.versions import Line, VersionRule
+from kfix.core.derive.versions import LEVELS, Line, VersionRule, line_of
 from kfix.core.errors import UnreachableError
 from kfix.core.snapshot.load_conflicts import KeyLeft
 from kfix.core.snapshot.offsets import StoredOffset
@@ -217,6 +217,7 @@ class MemoryCluster(MemoryParts):
     log_tails = _asked(answers.log_tails, "log_tails")
     log_dirs = _asked(answers.log_dirs, "log_dirs")
     stable_end = _asked(answers.stable_end, "stable_end", recorded=True)
+    logged_record = _asked(answers.logged_record, "logged_record", recorded=True)
     group = _asked(answers.group, "group")
     group_members = _asked(answers.group_members, "group")
     last_generation = _asked(answers.last_generation, "group")
@@ -284,6 +285,9 @@ class MemoryCluster(MemoryParts):
     def restart_command(self) -> str:
         return self.site_command
 
+    def upgrade_command(self) -> str:
+        return self.site_upgrade
+
     def snapshot(self) -> Snapshot:
         self.being_read("snapshot")
         return snapshot_of(self, self)
@@ -337,12 +341,15 @@ class MemoryCluster(MemoryParts):
     def _unregister(self, _broker: int) -> ChangeResult:
         return ChangeResult(41, "NOT_SENT", "with ZooKeeper the registration of a broker ends with its session")
 
-    def restart_node(self, role: NodeRole, node: int, template: str) -> ChangeResult:
-        return self._change("restart_node", (role, node, template), lambda: self._restart(role, node, template))
+    def restart_node(self, role: NodeRole, node: int, template: str, version: str = "") -> ChangeResult:
+        sent = (role, node, template, version) if version else (role, node, template)
+        return self._change("restart_node", sent, lambda: self._restart(role, node, template, version))
 
-    def _restart(self, role: NodeRole, node: int, template: str) -> ChangeResult:
-        if template != self.site_command:
+    def _restart(self, role: NodeRole, node: int, template: str, version: str) -> ChangeResult:
+        if template != (self.site_upgrade if version else self.site_command):
             return ChangeResult(41, "NOT_SENT", f"{template!r} is not the command of the inventory")
+        if version:
+            self.levels[node] = LEVELS[line_of(version) or (0, 0)]
         if role is NodeRole.CONTROLLER:
             self.controllers[node] = self.records.next_zxid()
             if self.records.controller == node:

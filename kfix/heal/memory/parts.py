@@ -25,7 +25,8 @@ class MemoryParts:
     - `decisions`: earlier records of `__transaction_state`; `compacted`: whether some of them were removed
     - `pending`: {group: {partition: producer id whose open transaction holds its offset}}
     - `controllers`: {voter of a KRaft quorum, if it is shown: the zxid of its last start}
-    - `site_command`: the inventory's command that restarts a node
+    - `site_command`, `site_upgrade`: the inventory's commands that restart a node and bring it to another version
+    - `levels`: {node that was upgraded: the level of metadata.version that its software supports}
     - `disks`: the metadata logs in log directories of this host
     - `load_failures`: offsets partitions that no coordinator can load
     """
@@ -40,7 +41,8 @@ class MemoryParts:
         self.loading: dict[int, int] = {}
         self.committed: dict[str, dict[TopicPartition, StoredOffset]] = {}
         self.members: set[str] = set()
-        self.site_command = ""
+        self.site_command = self.site_upgrade = ""
+        self.levels: dict[int, int] = {}
         self.controllers: dict[int, int] = {}
         self.joined: dict[str, MemoryGroup] = {}
         self.transactions: dict[str, TransactionState] = {}

@@ -8,7 +8,7 @@ from kfix import __version__
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.core.ports import ClusterReader
 from kfix.core.snapshot.memory import Memory
-from kfix.core.snapshot.quorum import ELR_FEATURE, ControllerAnswer, QuorumReplica, QuorumView
+from kfix.core.snapshot.quorum import ELR_FEATURE, METADATA_FEATURE, ControllerAnswer, QuorumReplica, QuorumView
 from kfix.core.snapshot.snapshot import (
     NO_LEADER,
     BrokerView,
@@ -119,9 +119,9 @@ def _quorum(cluster: MemoryParts, talking: list[MemoryBroker], *, down: bool) ->
         controllers=(answer,),
         offsets={b.id: _HIGH for b in talking},
         configured={node: address},
-        features={ELR_FEATURE: 1, **({_NEW_COORDINATOR: 1} if cluster.load_failures else {})},
+        features={ELR_FEATURE: 1, METADATA_FEATURE: _LEVEL, **({_NEW_COORDINATOR: 1} if cluster.load_failures else {})},
         fenced=tuple(sorted(b.id for b in cluster.brokers.values() if not b.alive)),
-        supported={b.id: _LEVEL for b in talking},
+        supported={**dict.fromkeys((*(b.id for b in talking), *cluster.controllers), _LEVEL), **cluster.levels},
         eligible=eligible,
     )
     if down:

@@ -39,7 +39,8 @@ PARTITION_FACTS = (
 #: `eligible_needed` is the number of partitions on KRaft that have eligible leader replicas outside the ISR, or no
 #: leader.
 #: `applied` is the metadata offset that each broker of a KRaft cluster has applied, `partitions` are replicas and ISR
-#: by the newest of them; neither needs an active controller. `restart_command` is that of the inventory.
+#: by the newest of them; neither needs an active controller. `restart_command` and `upgrade_command` are
+#: those of the inventory.
 CLUSTER_FACTS = (
     "controller",
     "controller_epoch",
@@ -50,6 +51,7 @@ CLUSTER_FACTS = (
     "applied",
     "partitions",
     "restart_command",
+    "upgrade_command",
 )
 #: Of the cluster, too. They change by themselves, so no plan rests on them: `start_mark` is a moment between starts.
 PASSING_FACTS = ("start_mark",)

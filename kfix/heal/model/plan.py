@@ -6,7 +6,7 @@ planner.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
@@ -59,7 +59,7 @@ class Phase(StrEnum):
 class OnFailure(StrEnum):
     """What follows a step that a guard refused, or whose proof failed or was inconclusive.
 
-    `NEXT`: the next rung of the ladder runs, but a failed guard stops the run. `CONTINUE`: this item is skipped, the
+    `NEXT`: the next step runs, but a failed guard stops the run. `CONTINUE`: this item is skipped, the
     others continue. `ASK`: a person decides; without a terminal it is `STOP`.
     """
 
@@ -199,6 +199,15 @@ class Skipped:
     reason: str
 
 
+def skipped_lines(steps: Iterable[Skipped]) -> Iterator[str]:
+    """Yields each reason once for all steps of a loop, such as `by-hand (6): REASON`."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for each in steps:
+        found.setdefault((each.step.partition(":")[0], each.reason), []).append(each.step)
+    for (name, reason), ids in found.items():
+        yield f"{ids[0] if len(ids) == 1 else f'{name} ({len(ids)})'}: {reason}"
+
+
 @dataclass(frozen=True, slots=True)
 class RunbookRef:
     id: str
@@ -298,7 +307,7 @@ class Plan:
 
     @property
     def impact(self) -> Estimate:
-        """The worst case, in which every rung runs. A partition of three rungs counts once."""
+        """The worst case, in which every step runs. A partition of three steps counts once."""
         losses = [s.estimate.max_loss for s in self.steps if not s.estimate.max_loss.startswith(NO_LOSS)]
         touched = {
             tp for s in self.steps for tp in (s.args.get("partition"), *str(s.args.get("also", "")).split()) if tp

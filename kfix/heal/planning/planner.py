@@ -32,6 +32,7 @@ from kfix.heal.model.plan import (
     Risk,
     RunbookRef,
     Skipped,
+    skipped_lines,
 )
 from kfix.heal.placement.world import Move
 from kfix.heal.plan.fidelity import refuse_over_limits
@@ -88,7 +89,7 @@ def warnings(finding: Finding, goal: Goal, steps: tuple[PlannedStep, ...], mode:
 
 #: Actions that the coordinator of a group or of a producer carries out, and not the controller.
 _USUAL: Final = DiagnosisTimes()
-_BY_COORDINATORS = frozenset({"group.evict", "offsets.commit", "transaction.abort"})
+_BY_COORDINATORS = frozenset({"group.evict", "offsets.commit", "offsets.skip", "transaction.abort"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +241,7 @@ class _Planner:
                 raise RefusedError(text)
 
     def _reasons(self) -> Iterator[str]:
-        return (f"  {s.step}: {s.reason}" for s in self.skipped)
+        return (f"  {line}" for line in skipped_lines(self.skipped))
 
     def _steps(
         self, template: StepTemplate, identity: ClusterIdentity, before: list[PlannedStep]

@@ -200,6 +200,7 @@ def _start_mark(reader: ClusterReader) -> _Found:
 _AT_ONCE: Mapping[str, Callable[[ClusterReader], _Found]] = {
     "mode": lambda reader: _Found(reader.identity().mode.value, "settings of the brokers"),
     "restart_command": lambda reader: _Found(reader.restart_command(), "the inventory"),
+    "upgrade_command": lambda reader: _Found(reader.upgrade_command(), "the inventory"),
     "start_mark": _start_mark,
 }
 

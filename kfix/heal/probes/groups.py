@@ -164,6 +164,31 @@ def offsets_at_least(args: Args, reader: ClusterReader) -> Answer:
     return judge(kept and not found.unstable, observed, f"at least {shown_offsets(wanted)}")
 
 
+_ONE_RECORD: Mapping[str, ArgKind] = {**ON_PARTITION, "offset": ArgKind.INT}
+
+
+@probe("the record at this offset is the one that was saved", {**_ONE_RECORD, "sha256": ArgKind.TEXT})
+def record_is_saved(args: Args, reader: ClusterReader) -> Answer:
+    """The leader serves a record at this offset, and its hash is that of the file of kfix offsets record."""
+    tp, offset, wanted = args.tp(), args.number("offset"), args.text("sha256")
+    try:
+        found = reader.logged_record(tp, offset).sha256
+    except RefusedError as refusal:
+        return judge(False, str(refusal), f"a record of sha256 {wanted}")
+    return judge(found == wanted, f"{tp}: the record at offset {offset} has sha256 {found}", f"sha256 {wanted}")
+
+
+@probe("the group reads on behind this record, or nothing is left to read", {"group": ArgKind.TEXT, **_ONE_RECORD})
+def group_reads_on(args: Args, reader: ClusterReader) -> Answer:
+    """The group has committed an offset of its own behind the next record, or this record is the last of the log."""
+    tp, after = args.tp(), args.number("offset") + 1
+    stored = reader.group(args.text("group"), (tp,)).committed.get(tp)
+    observed = f"group {args.text('group')}: {tp} {shown_offset(stored)}"
+    if stored is not None and stored.offset == after and leader_log(tp, reader).end == after:
+        return judge(True, f"{observed}, the end of the log", f"above {after}")
+    return judge(stored is not None and stored.offset > after, observed, f"above {after}")
+
+
 @probe("the offsets are within the log of their partition", {"topic": ArgKind.TOPIC, "offsets": ArgKind.TEXT})
 def offsets_in_log(args: Args, reader: ClusterReader) -> Answer:
     """The offsets are within the log of their partition at its leader: from its log start to its log end offset.

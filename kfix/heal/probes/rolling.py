@@ -14,7 +14,8 @@ from kfix.core.ports import ClusterReader
 from kfix.core.snapshot.reading import NodeRole, StartMark
 from kfix.core.snapshot.snapshot import NO_LEADER
 from kfix.core.wording import several, some
-from kfix.diagnose.stopping import judge_stop
+from kfix.diagnose.stopping import Assessment, judge_stop
+from kfix.diagnose.upgrading import CLIENTS_UNKNOWN, judge_upgrade, line_wanted
 from kfix.heal.model.answer import Answer, judge
 from kfix.heal.model.facts import ReadFact, about_cluster
 from kfix.heal.probes.base import probe
@@ -50,6 +51,10 @@ def restart_is_safe(args: Args, reader: ClusterReader) -> Answer:
         found = judge_stop(case, failure_of(node, case, "preflight restart "))
     except UsageError as error:
         return judge(False, str(error), wanted)
+    return _verdict(found, wanted)
+
+
+def _verdict(found: Assessment, wanted: str) -> Answer:
     against = [f"{each.what} (until {each.until})" if each.until else each.what for each in found.obstacles]
     if against:
         return judge(False, some(against, _SHOWN), wanted)
@@ -69,6 +74,31 @@ def node_started_since(args: Args, reader: ClusterReader) -> Answer:
     if role is NodeRole.BROKER and node not in reader.registered_brokers():
         return judge(False, f"{named} registered at {at}, and is gone again", wanted)
     return judge(True, f"{named} registered at {at}", wanted)
+
+
+@probe("nothing is against the version (kfix preflight upgrade)", {"version": ArgKind.TEXT, "clients": ArgKind.TEXT})
+def upgrade_is_safe(args: Args, reader: ClusterReader) -> Answer:
+    """As `kfix preflight upgrade`, on KRaft; the operator states with `clients: checked` that Kafka 4 refuses none."""
+    case, wanted = open_case(reader.snapshot()), f"kfix preflight upgrade {args.text('version')}: safe"
+    clients = Assessment() if args.text("clients") == "checked" else CLIENTS_UNKNOWN
+    try:
+        found = judge_upgrade(case, line_wanted(args.text("version")), clients)
+    except UsageError as error:
+        return judge(False, str(error), wanted)
+    if not case.kraft and not found.obstacles:
+        return judge(False, "with ZooKeeper inter.broker.protocol.version has to be set on each broker first", wanted)
+    return _verdict(found, wanted)
+
+
+@probe("the node runs this version, as far as it can be seen", {**OF_NODE, "version": ArgKind.TEXT})
+def node_runs(args: Args, reader: ClusterReader) -> Answer:
+    """Only the line of a node's software can be seen, such as 4.3 of 4.3.1."""
+    node, wanted = args.number("node"), line_wanted(args.text("version"))
+    line = open_case(reader.snapshot()).background.settings.releases.lines.get(node)
+    named, text = f"{role_of(args).value} {node}", "{}.{}".format(*wanted)
+    if line is None:
+        return judge(None, f"which version {named} runs", text)
+    return judge(line == wanted, f"{named} runs {line[0]}.{line[1]}", text)
 
 
 @probe("every replica is in sync, every partition has a leader, controllers and coordinators keep up")

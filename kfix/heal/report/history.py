@@ -25,17 +25,17 @@ def print_runs(runs: Iterable[RunSummary], console: Console) -> None:
     for run in runs:
         outcome = run.outcome + (f" after {run.seconds:.1f} s" if run.seconds is not None else "")
         exit_code = "" if run.exit < 0 else str(run.exit)
-        changed = _rungs(run.changed) or "nothing"
+        changed = _loops(run.changed) or "nothing"
         found.add_row(run.id, run.runbook, run.finding, run.user, outcome, exit_code, changed)
         for note in run.notes:
             found.add_row("", "", styled(note, "yellow"))
     console.print(found)
 
 
-def _rungs(steps: Iterable[str]) -> str:
-    """Counts the steps of each rung, such as `grow (50)`."""
+def _loops(steps: Iterable[str]) -> str:
+    """Counts the steps of each loop, such as `grow (50)`."""
     counted = Counter(step.partition(":")[0] for step in steps)
-    return ", ".join(rung if n == 1 else f"{rung} ({n})" for rung, n in counted.items())
+    return ", ".join(name if n == 1 else f"{name} ({n})" for name, n in counted.items())
 
 
 def print_records(records: Iterable[Mapping[str, Any]], console: Console) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kfix.core.args import ArgKind, ArgValue, coerce
 from kfix.core.harmless import Lines, lines
+from kfix.core.snapshot.snapshot import Mode
 from kfix.core.wording import known_size, rate_text, several
 from kfix.heal.actions.base import Action
 from kfix.heal.actions.registry import ALL as ACTIONS
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
 def page(runbook: Runbook) -> Lines:
     """Returns the page, with manual commands that have the runbook's own arguments."""
     about = runbook.metadata
-    modes = ", ".join(sorted(mode.value for mode in about.modes))
+    modes = " or ".join(name for mode, name in _MODES.items() if mode in about.modes)
     rows = [
         f"# {runbook.id}",
         "",
         *runbook.about.splitlines(),
         "",
-        f"For {' or '.join(_purpose(runbook))} on {modes} clusters; version {about.version}, by {about.owner}.",
+        f"For {' or '.join(_purpose(runbook))}, with {modes}; version {about.version}, by {about.owner}.",
         _limits(runbook),
         "",
         *_placement(runbook.placement),
@@ -126,6 +127,7 @@ def _known(action: Action, step: StepTemplate) -> dict[str, ArgValue]:
     return known
 
 
+_MODES = {Mode.ZOOKEEPER: "ZooKeeper", Mode.KRAFT: "KRaft"}
 _PHASES = {
     Phase.ALWAYS: "runs at every end of the run, also after a failure or Ctrl-C",
     Phase.AFTER_GOAL: "runs only after the goal is proved",

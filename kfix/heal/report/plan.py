@@ -13,7 +13,7 @@ from rich.table import Table
 from kfix.core.wording import several
 from kfix.front.console import block, joined, styled, table
 from kfix.heal.model.facts import fact_lines
-from kfix.heal.model.plan import CheckCall, Gate, Phase, Plan, PlannedStep
+from kfix.heal.model.plan import CheckCall, Gate, Phase, Plan, PlannedStep, skipped_lines
 from kfix.heal.probes.groups import offsets_of, shown_offset
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def print_plan(plan: Plan, steps: Iterable[tuple[int, PlannedStep]], console: Co
     console.print()
     console.print(_steps(steps))
     print_offsets(plan, console)
-    rows = [("skipped", f"{s.step}: {s.reason}") for s in plan.skipped_at_plan]
+    rows = [("skipped", line) for line in skipped_lines(plan.skipped_at_plan)]
     rows += [("warning", w) for w in plan.warnings]
     rows += [("judged with", " ".join(again))] if (again := plan.judged.options()) else []
     rows += [("based on", line) for line in fact_lines(plan.facts)]
@@ -133,12 +133,12 @@ def _steps(steps: Iterable[tuple[int, PlannedStep]]) -> Table:
     last: tuple[object, ...] | None = None
     for number, step in steps:
         words = [styled(_PHASES.get(step.phase, "") + step.what)]
-        # Steps of the same rung show their reason once, and their undo again only if it is of another kind.
+        # Steps of one loop show their reason once, and their undo again only if it is of another kind.
         undo = step.reversible, step.inverse is None, step.inverse is not None and step.inverse.keep
-        rung = (step.id.partition(":")[0], step.why, *(undo if step.inverse else (step.undo,)))
-        if last != rung:
+        loop = (step.id.partition(":")[0], step.why, *(undo if step.inverse else (step.undo,)))
+        if last != loop:
             words += [styled(f"why:  {step.why}", "dim"), styled(f"undo: {step.undo}", "dim"), styled("")]
-        last = rung
+        last = loop
         made.add_row(str(number), step.id, styled(step.gate.word, _COLOURS[step.gate]), block(*words))
     return made
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 from kfix.core.kafka.api import Api, Request
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.group_messages import INIT_PRODUCER_ID, OFFSET_COMMIT
-from kfix.core.kafka.kraft_messages import UNREGISTER_BROKER
+from kfix.core.kafka.kraft_messages import ADD_VOTER, REMOVE_VOTER, UNREGISTER_BROKER
 from kfix.core.kafka.requests import ALTER_REASSIGNMENTS, INCREMENTAL_ALTER_CONFIGS
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.snapshot import Endpoint
@@ -24,6 +24,11 @@ SYNC_GROUP = Api(
     14,
     "group:str generation:i32 member:str instance:str?@3 assignments:[member:str content:blob]",
     "_throttle_ms:i32 error:i16",
+)
+PRODUCE = Api(
+    0,
+    "transactional_id:str? acks:i16 timeout_ms:i32 topics:[name:str partitions:[index:i32 records:blob]]",
+    "topics:[_name:str partitions:[_index:i32 error:i16 _base:i64 _time_ms:i64]] _throttle_ms:i32",
 )
 UPDATE_FEATURES = Api(
     57,
@@ -42,18 +47,21 @@ _ALLOWED = frozenset(
     {
         *(OFFSET_COMMIT, JOIN_GROUP, SYNC_GROUP, INIT_PRODUCER_ID),
         *(ALTER_REASSIGNMENTS, INCREMENTAL_ALTER_CONFIGS, UNREGISTER_BROKER),
-        *(CONSUMER_GROUP_HEARTBEAT, UPDATE_FEATURES),
+        *(CONSUMER_GROUP_HEARTBEAT, UPDATE_FEATURES, PRODUCE, ADD_VOTER, REMOVE_VOTER),
     }
 )
 
 
-def ask(address: str, request: Request[T], seconds: float, security: Security | None = None) -> T:
+def ask(
+    address: str, request: Request[T], seconds: float, security: Security | None = None, *, controller: bool = False
+) -> T:
     """Sends a request over a connection of its own. Raises UnreachableError if there is no answer in time."""
-    with connected_to(address, security) as line:
+    with connected_to(address, security, controller=controller) as line:
         return line.call(request, Deadline.after(seconds))
 
 
-def connected_to(address: str, security: Security | None = None) -> BrokerConnection:
-    """Returns a connection to a broker that opens with its first request; close it."""
+def connected_to(address: str, security: Security | None = None, *, controller: bool = False) -> BrokerConnection:
+    """Returns a connection to a broker, or to a controller, that opens with its first request; close it."""
     host, _, port = address.rpartition(":")
-    return BrokerConnection(Endpoint(host, int(port)), security or Security(), allowed=_ALLOWED)
+    own = security or Security()
+    return BrokerConnection(Endpoint(host, int(port)), own, allowed=_ALLOWED, controller=controller)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kfix.core.errors import UnreachableError
+from kfix.core.errors import LabError, UnreachableError
 from kfix.core.kafka import kraft_messages
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.security import Security
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _SECONDS = 1.0
+_CHANGE_SECONDS = 10.0
+#: Kafka's REQUEST_TIMED_OUT: the active controller does not reach a voter that has just started (docs/facts/kraft.md).
+_NOT_READY = 7
 #: How UpdateFeatures may change a level.
 _UPGRADE, _SAFE_DOWNGRADE = 1, 2
 
@@ -94,3 +97,28 @@ def set_feature(address: str, name: str, level: int, seconds: float = 10.0) -> i
         if not error:
             break
     return error
+
+
+def members_seen_by(address: str, security: Security) -> kraft_messages.DescribedQuorum:
+    """Returns what a controller answers, with directory ids (Kafka 3.9). Raises UnreachableError."""
+    request = kraft_messages.describe_quorum(kraft_messages.NEWEST_QUORUM)
+    return ask(address, request, _SECONDS, security, controller=True)
+
+
+def remove_voter(address: str, voter: tuple[int, bytes], security: Security) -> None:
+    """Removes a voter, a node with its directory id, at the active controller. Raises LabError if it is refused."""
+    result = ask(address, kraft_messages.remove_voter(*voter), _CHANGE_SECONDS, security, controller=True)
+    if result.error:
+        raise LabError(f"voter {voter[0]} was not removed: error {result.error} {result.message}")
+
+
+def add_voter(address: str, voter: tuple[int, bytes], listener: tuple[str, Endpoint], security: Security) -> bool:
+    """Adds a voter, a node with its directory id, at the active controller. Returns whether the voter was ready.
+
+    Raises LabError if it is refused.
+    """
+    request = kraft_messages.add_voter(*voter, listener, int(_CHANGE_SECONDS * 1000))
+    result = ask(address, request, 2 * _CHANGE_SECONDS, security, controller=True)
+    if result.error not in {0, _NOT_READY}:
+        raise LabError(f"voter {voter[0]} was not added: error {result.error} {result.message}")
+    return not result.error

@@ -21,6 +21,7 @@ from kfix.lab.nodes.brokers import remove_broker, restart_brokers, start_brokers
 from kfix.lab.nodes.failures import (
     CHROOT,
     end_strays,
+    forget_lost_disk,
     give_disks_back,
     remove_disks,
     repair_disks,
@@ -191,12 +192,22 @@ class _Mender:
             return
         active = quorum.active()
         if active is not None and len(active.log_ends) < len(quorum.addresses()):
-            voters = " and ".join(map(str, sorted(active.log_ends)))
+            left = " and ".join(map(str, sorted(active.log_ends)))
             raise LabError(
-                f"the quorum was recovered with controller {voters} as its only voter", hint="kfix lab down, then up"
+                f"controllers {left} are the only voters that are left"
+                if " " in left
+                else f"controller {left} is the only voter",
+                hint="kfix lab down, then up",
             )
-        give_disks_back(self.lab)
-        self.report(f"gave controller {' and '.join(map(str, lost))} the lost disk back")
+        voters = quorum.voters()
+        for number in lost:
+            # Where its voter was replaced, the lost disk is of no use any more.
+            if voters.get(number) and voters[number] == quorum.directory_of(number):
+                forget_lost_disk(self.lab, number)
+                self.report(f"deleted the lost disk of controller {number}, which is a voter with its new one")
+        if lost := without_disk(self.lab):
+            give_disks_back(self.lab)
+            self.report(f"gave controller {' and '.join(map(str, lost))} the lost disk back")
 
     def second_disks(self) -> None:
         """Removes second log directories, after the topics that were placed there."""

@@ -13,6 +13,7 @@ from kfix.lab.incidents.setup.context import IncidentContext
 from kfix.lab.incidents.setup.incident import NO_QUORUM, Incident, IncidentOutcome
 from kfix.lab.incidents.setup.quorum import active_id, quorum_of, wait_none_active, wait_record_stands_still
 from kfix.lab.incidents.setup.roles import SEEN_SECONDS, assign_roles
+from kfix.lab.nodes.failures import start_on_lost_disk, start_on_new_disk
 from kfix.lab.nodes.migrating import (
     CONTROLLER,
     add_controller,
@@ -126,6 +127,75 @@ def quorum_majority_lost(context: IncidentContext) -> IncidentOutcome:
     outcome = quorum_lost.act(context)
     context.lose_disks(map(int, str(outcome.details["controllers_killed"]).split(",")))
     return outcome
+
+
+def _refuse_static_quorum(context: IncidentContext) -> None:
+    _refuse_few_controllers(context)
+    if not context.lab.state.spec.dynamic_quorum:
+        raise UsageError(
+            f"lab {context.lab.name!r} has a static quorum, whose voters have no directory id",
+            hint="kfix lab up --controllers 3 --dynamic-quorum",
+        )
+
+
+@Incident(
+    "voter-wrong-directory",
+    title="a controller of three runs with a new disk, and the voter is the one with its old disk",
+    does="Kills a controller that is not the active one, takes its disk away, and starts it with an empty one; needs "
+    "--controllers 3 --dynamic-quorum.",
+    expect=(
+        "everything works, changes too; the loss of one more controller stops every change",
+        "the controller follows as an observer: its voter has to be removed, and the controller added",
+    ),
+    not_on={ZK: NO_QUORUM},
+    own_controllers=True,
+    refuse=_refuse_static_quorum,
+)
+def voter_wrong_directory(context: IncidentContext) -> IncidentOutcome:
+    """A controller runs with a new disk: its directory id is not that of the voter."""
+    outcome = controller_disk_lost.act(context)
+    number = int(outcome.details["killed"])
+    start_on_new_disk(context.lab, number)
+    context.report(f"started controller {number} with an empty disk, formatted to join the quorum")
+    return _on_wrong_disk(context, number)
+
+
+@Incident(
+    "old-voter-returns",
+    title="a controller whose voter was replaced is started with its old disk again",
+    does="Replaces the disk and the voter of a controller that is not the active one, then starts it with the "
+    "old disk; needs --controllers 3 --dynamic-quorum.",
+    expect=(
+        "everything works, changes too; the loss of one more controller stops every change",
+        "the controller follows as an observer, and does not vote; with the disk of its voter it is one again",
+    ),
+    not_on={ZK: NO_QUORUM},
+    own_controllers=True,
+    refuse=_refuse_static_quorum,
+)
+def old_voter_returns(context: IncidentContext) -> IncidentOutcome:
+    """The disk of a voter that was replaced is back, with the same node id."""
+    quorum = quorum_of(context)
+    number = int(voter_wrong_directory.act(context).details["controller"])
+    old, new = quorum.replace_voter(number)
+    wait_for(f"controller {number} is a voter again", lambda: quorum.voters().get(number) == new, _ELECTED_SECONDS)
+    context.report(f"replaced voter {number}: removed directory id {old}, added {new}")
+    start_on_lost_disk(context.lab, number)
+    context.report(f"killed controller {number} and started it with its old disk")
+    return _on_wrong_disk(context, number)
+
+
+def _on_wrong_disk(context: IncidentContext, number: int) -> IncidentOutcome:
+    """Waits until a controller follows with a directory id that is not that of its voter."""
+    quorum, own = quorum_of(context), quorum_of(context).directory_of(number)
+
+    wait_for(f"controller {number} follows as an observer", lambda: own in quorum.observers(), _ELECTED_SECONDS)
+    voter = quorum.voters()[number]
+    context.require(voter != own, f"controller {number} is no voter with its disk")
+    return IncidentOutcome(
+        f"controller {number} follows as an observer with directory id {own}; the voter has {voter}; groups work",
+        details={"controller": number, "directory": own, "voter": voter, "active": active_id(context)},
+    )
 
 
 _ELECTED_SECONDS = 20.0

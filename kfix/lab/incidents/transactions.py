@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from kfix.core.derive.coordinator import TRANSACTIONS_TOPIC
 from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.snapshot.transactions import TransactionState
 from kfix.lab.clients.commits import name_for
-from kfix.lab.clients.transactions import Transactions, last_status
+from kfix.lab.clients.transactions import Transactions, last_state, write_late
 from kfix.lab.definition.properties import DEFAULTS
 from kfix.lab.healing.mend import TRANSACTIONAL_ID
 from kfix.lab.incidents.setup import single_replicas
@@ -50,6 +51,8 @@ def open_transaction(context: IncidentContext) -> IncidentOutcome:
     )
 
 
+# Default true on 4.x: leaders refuse such a record.
+_VERIFICATION = "transaction.partition.verification.enable"
 #: Lost only by an unclean election: with one in-sync replica, it has acknowledged everything.
 _CONFIG = {"min.insync.replicas": "1", "unclean.leader.election.enable": "true"}
 
@@ -73,9 +76,7 @@ def transaction_marker_lost(context: IncidentContext) -> IncidentOutcome:
     logs = [TopicPartition(TRANSACTIONS_TOPIC, number) for number in context.access.assignment(TRANSACTIONS_TOPIC)]
     context.reassign(dict.fromkeys(logs, (alive,)))
     context.topic(TOPIC, [[leader, other]], _CONFIG)
-    number = context.offsets_partition().partition
-    group = context.groups.by_partition[number]
-    context.require(context.groups.commit(number, {FIRST: RECORDS}) == 0, f"group {group} commits offset {RECORDS}")
+    group = _reading(context)
     commit = context.access.begin_transaction(TRANSACTIONAL_ID, FIRST)
     context.wait_state(FIRST, "both are in sync", lambda each: set(each.isr) == {leader, other})
     ends = context.log_ends(FIRST, [leader, other])
@@ -85,11 +86,7 @@ def transaction_marker_lost(context: IncidentContext) -> IncidentOutcome:
     context.wait_state(FIRST, f"only {leader} is in sync", lambda each: each.isr == (leader,))
     commit()
     # The producer has its answer before the marker is written.
-    wait_for(
-        "the coordinator has written the marker",
-        lambda: last_status(context.access, TRANSACTIONAL_ID, alive) == "CompleteCommit",
-        20,
-    )
+    _wait_committed(context, alive)
     context.report(f"{TRANSACTIONAL_ID} committed its transaction; only broker {leader} has the marker")
     context.kill(leader)
     context.start(other)
@@ -97,12 +94,97 @@ def transaction_marker_lost(context: IncidentContext) -> IncidentOutcome:
     context.report(f"an unclean election elected broker {other}, which has the record and no marker")
     context.start(leader)
     context.wait_state(FIRST, "both are in sync", lambda each: set(each.isr) == {leader, other}, 60)
+    return _standing(context, group, f"its coordinator, broker {alive}, has no open transaction")
+
+
+@Incident(
+    "transaction-state-lost",
+    title="a transaction hangs: an unclean election of the transactions topic has lost it",
+    does="Opens a transaction that one of two replicas of its coordinator's log lacks, and has that one elected.",
+    expect=(
+        "the transaction is open in its partition, and its coordinator does not know it",
+        "a consumer with isolation.level=read_committed gets nothing beyond the last stable offset, and no error",
+        "the log does not show whether the application committed: its owner decides",
+    ),
+    options={"partition": "which partition of the offsets topic has the group (0)"},
+)
+def transaction_state_lost(context: IncidentContext) -> IncidentOutcome:
+    """An unclean election of `__transaction_state` has lost an open transaction: no coordinator ends it."""
+    # The partition of the records, and the controller of a cluster with ZooKeeper, are on a broker that stays alive.
+    alive, leader, other = context.controller_first()[:3]
+    context.transact({0: TRANSACTIONAL_ID})
+    logs = [TopicPartition(TRANSACTIONS_TOPIC, number) for number in context.access.assignment(TRANSACTIONS_TOPIC)]
+    context.reassign(dict.fromkeys(logs, (leader, other)))
+    context.set_config("topics", TRANSACTIONS_TOPIC, _CONFIG)
+    context.topic(TOPIC, [[alive]])
+    group = _reading(context)
+    context.kill(other)
+    for log in logs:
+        context.wait_state(log, f"only {leader} is in sync", lambda each: each.isr == (leader,))
+    context.access.hang_transaction(TRANSACTIONAL_ID, FIRST)
+    context.report(f"{TRANSACTIONAL_ID} opened a transaction, and ended; only broker {leader} has it in its log")
+    context.kill(leader)
+    context.start(other)
+    for log in logs:
+        context.wait_state(log, f"{other} leads", lambda each: each.leader == other, 60)
+    context.report(f"an unclean election elected broker {other}, whose log does not have the transaction")
+    context.start(leader)
+    for log in logs:
+        context.wait_state(log, "both are in sync", lambda each: set(each.isr) == {leader, other}, 60)
+    return _standing(context, group, f"its coordinator, broker {other}, has no open transaction")
+
+
+@Incident(
+    "transaction-late-record",
+    title="a record of a transaction arrives after its end, and is open for good",
+    does="Commits a transaction, then sends its leader one more record of it; on 3.7 and later without verification.",
+    expect=(
+        "the transaction is complete for its coordinator, which writes no other marker",
+        "a consumer with isolation.level=read_committed gets nothing beyond the last stable offset, and no error",
+    ),
+    options={"partition": "which partition of the offsets topic has the group (0)"},
+)
+def transaction_late_record(context: IncidentContext) -> IncidentOutcome:
+    """A record that arrived after the end of its transaction: it is open in its partition for good."""
+    context.set_config("brokers", "<default>", {_VERIFICATION: "false"})
+    context.transact({0: TRANSACTIONAL_ID})
+    context.topic(TOPIC, context.spread(1, 1))
+    group = _reading(context)
+    error, coordinator = Transactions(context.access, {0: TRANSACTIONAL_ID}).coordinator(0, context.ids()[0])
+    context.require(error == 0, f"{TRANSACTIONAL_ID} has a coordinator")
+    state = _wait_committed(context, coordinator)
+    leader = context.live_state(FIRST).leader
+    refused = write_late(context.access.addresses()[leader], state, FIRST)
+    context.require(refused == 0, f"broker {leader} takes a record of a transaction that has ended: {refused}")
+    context.report(f"broker {leader} took a record of {TRANSACTIONAL_ID} whose transaction has ended")
+    return _standing(context, group, f"for its coordinator, broker {coordinator}, the transaction has ended")
+
+
+def _reading(context: IncidentContext) -> str:
+    """Returns a group that has read the topic to its end."""
+    number = context.offsets_partition().partition
+    group = context.groups.by_partition[number]
+    context.require(context.groups.commit(number, {FIRST: RECORDS}) == 0, f"group {group} commits offset {RECORDS}")
+    return group
+
+
+def _wait_committed(context: IncidentContext, coordinator: int) -> TransactionState:
+    """Returns the state of the transaction once all of its markers are written."""
+
+    def committed() -> TransactionState | None:
+        found = last_state(context.access, TRANSACTIONAL_ID, coordinator)
+        return found if found is not None and found.status == "CompleteCommit" else None
+
+    return wait_for("the coordinator has written the marker", committed, 20)
+
+
+def _standing(context: IncidentContext, group: str, coordinator: str) -> IncidentOutcome:
+    """Writes more records, and returns the outcome once the last stable offset stands before the transaction."""
     context.access.produce(TOPIC, {0: records(TOPIC, 0)})
     high = 2 * RECORDS + 1
     context.wait_stable(FIRST, RECORDS, high)
     return IncidentOutcome(
-        f"the last stable offset of {FIRST} is {RECORDS}, its high watermark {high}; the coordinator, broker {alive}, "
-        f"has no open transaction in {TRANSACTIONS_TOPIC}",
+        f"the last stable offset of {FIRST} is {RECORDS}, its high watermark {high}; {coordinator}",
         group=group,
         partitions=[FIRST],
         details={"transactional_id": TRANSACTIONAL_ID, "stable": RECORDS, "high_watermark": high},

@@ -5,13 +5,17 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
+from kfix.core.disk.checkpoints import META, read_meta
 from kfix.core.errors import UnreachableError
+from kfix.lab.definition.properties import CONTROLLER
 from kfix.lab.definition.state import no_such
 from kfix.lab.nodes.authority import Authority
+from kfix.lab.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from kfix.core.kafka.kraft_messages import DescribedQuorum
     from kfix.core.kafka.security import Security
     from kfix.lab.clients.access import LabClient
     from kfix.lab.clients.asking_controllers import QuorumState
@@ -76,6 +80,62 @@ class ControllerQuorum(Authority):
         from kfix.lab.security.files import controller_security  # noqa: PLC0415 - brings the protocol code
 
         return controller_security(self.state)
+
+    def replace_voter(self, number: int) -> tuple[str, str]:
+        """Removes the voter of a controller that runs with another disk by now, then adds it with that one.
+
+        Returns the directory ids of both disks.
+        """
+        from kfix.core.collect.quorum_rows import directory_text  # noqa: PLC0415 - brings the protocol code
+        from kfix.lab.clients.asking_controllers import add_voter, remove_voter  # noqa: PLC0415 - the same
+
+        wanted = self.directory_of(number)
+
+        def follows() -> DescribedQuorum | None:
+            seen = self.members()
+            return seen if seen is not None and self.observers().get(wanted, -1) >= seen.high_watermark - 1 else None
+
+        seen = wait_for(f"controller {number} follows as an observer", follows, 30)
+        [old] = (each.directory for each in seen.voters if each.node == number)
+        [new] = (each.directory for each in seen.observers if directory_text(each.directory) == wanted)
+        nodes = dict(seen.nodes)
+        at = str(nodes[seen.leader])
+        remove_voter(at, (number, old), self._security())
+        listener = CONTROLLER, nodes[number]
+
+        def added() -> bool:
+            return self.voters().get(number) == wanted or add_voter(at, (number, new), listener, self._security())
+
+        wait_for(f"controller {number} is added to the voters", added, 60)
+        return directory_text(old), wanted
+
+    def directory_of(self, number: int) -> str:
+        """Returns the directory id of the disk that a controller has now."""
+        return read_meta(self.nodes.disk_of(self.state, number, self.role) / META)[0].directory
+
+    def voters(self) -> dict[int, str]:
+        """Returns {voter: directory id} if a controller is active; the ids of a static quorum are empty."""
+        from kfix.core.collect.quorum_rows import directory_text  # noqa: PLC0415 - brings the protocol code
+
+        seen = self.members()
+        return {each.node: directory_text(each.directory) for each in seen.voters} if seen is not None else {}
+
+    def observers(self) -> dict[str, int]:
+        """Returns {directory id: log end} of the observers, if a controller is active."""
+        from kfix.core.collect.quorum_rows import directory_text  # noqa: PLC0415 - brings the protocol code
+
+        seen = self.members()
+        return {directory_text(each.directory): each.log_end for each in seen.observers} if seen is not None else {}
+
+    def members(self) -> DescribedQuorum | None:
+        """Returns what the active controller answers, with directory ids; None if none is active."""
+        from kfix.lab.clients.asking_controllers import members_seen_by  # noqa: PLC0415 - brings the protocol code
+
+        active = self.active()
+        if active is None:
+            return None
+        seen = members_seen_by(self.addresses()[active.leader], self._security())
+        return None if seen.error else seen
 
     def applied(self) -> dict[int, int]:
         """Returns {broker: offset up to which it has applied the quorum's log} of the brokers that answer."""

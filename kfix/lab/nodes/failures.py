@@ -136,6 +136,33 @@ def lose_disks(lab: LabHandle, controllers: Iterable[int]) -> None:
         disk.rename(_aside(disk))
 
 
+def start_on_new_disk(lab: LabHandle, controller: int) -> None:
+    """Starts a controller whose disk is lost with an empty one, which is formatted to join the quorum."""
+    state = lab.state
+    node = state.controller(controller)
+    assert node is not None
+    lab.nodes.format_disks(state, "controller", [node], joining=True)
+    lab.nodes.start(state, "controller", node)
+
+
+def start_on_lost_disk(lab: LabHandle, controller: int) -> None:
+    """Kills a controller and starts it with the disk that it had before; the one that it has now is the lost one."""
+    state = lab.state
+    node = state.controller(controller)
+    assert node is not None
+    lab.nodes.kill(state, [controller], "controller")
+    disk = lab.nodes.disk_of(state, controller, "controller")
+    newer = disk.with_name(f"{disk.name}.newer")
+    disk.rename(newer)
+    _aside(disk).rename(disk)
+    newer.rename(_aside(disk))
+    lab.nodes.start(state, "controller", node)
+
+
+def forget_lost_disk(lab: LabHandle, controller: int) -> None:
+    shutil.rmtree(_aside(lab.nodes.disk_of(lab.state, controller, "controller")))
+
+
 def without_disk(lab: LabHandle) -> tuple[int, ...]:
     """Returns the controllers whose disks are lost, also if they have new disks since."""
     state = lab.state

@@ -81,15 +81,19 @@ class Nodes:
         file = self._properties(state, STRAY, broker, disk)
         self.spawn(STRAY, broker.id, [*self._java(state, "broker", broker.id), str(file)], state.host_of(broker))
 
-    def format_disks(self, state: LabState, role: str, wanted: Iterable[Node]) -> None:
-        """Formats the disks that are not formatted yet, side by side, and returns when all are. Raises LabError."""
+    def format_disks(self, state: LabState, role: str, wanted: Iterable[Node], *, joining: bool = False) -> None:
+        """Formats the disks that are not formatted yet, side by side, and returns when all are. Raises LabError.
+
+        `joining` controllers of a dynamic quorum are to be added to its voters.
+        """
+        voters = {} if joining else quorum_of(state)
         new = [each for each in wanted if not self._is_formatted(state, role, each)]
         records = []
         for node in new:
             disk = self.disk_of(state, node.id, role)
             private(disk)
             file = self._properties(state, role, node, disk)
-            arguments = format_arguments(state.spec, node.id, quorum_of(state), state.cluster_id)
+            arguments = format_arguments(state.spec, node.id, voters, state.cluster_id)
             # A broker may have got a second disk since.
             command = [*self._java(state, "format", node.id), *arguments, "--ignore-formatted", "-c", str(file)]
             records.append(self.spawn("format", node.id, command, state.host_of(node)))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 
 import jsonschema
+import promql_parser
 import yaml
 
 from tests.places import ROOT
@@ -57,17 +56,8 @@ def test_every_alert_is_valid_and_of_metrics_that_exist():
     for rule in group["rules"]:
         jsonschema.validate(rule, RULE)
         assert used(rule["expr"]) <= metrics(), rule["alert"]
-        assert rule["expr"].count("(") == rule["expr"].count(")")
+        promql_parser.parse(rule["expr"])
     assert any("absent(" in rule["expr"] for rule in group["rules"])
-
-
-def test_promtool_accepts_the_rules():
-    """Where it is installed: Debian's package prometheus has it."""
-    promtool = shutil.which("promtool")
-    if promtool is None:
-        return
-    done = subprocess.run([promtool, "check", "rules", RULES], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_dashboard_is_valid_and_of_metrics_that_exist():
@@ -82,6 +72,7 @@ def test_the_dashboard_is_valid_and_of_metrics_that_exist():
         assert place["x"] + place["w"] <= 24
         for target in panel["targets"]:
             assert used(target["expr"]) <= metrics(), panel["title"]
+            promql_parser.parse(re.sub(r"\$__\w+|\$\{?\w+\}?", "5m", target["expr"]))
 
 
 def test_the_manifests_use_options_and_a_probe_that_exist():

@@ -1,5 +1,6 @@
 """The documentation as a site (`make docs`): it builds without a warning, and fetches nothing."""
 
+import json
 import os
 import re
 import subprocess
@@ -10,14 +11,29 @@ import pytest
 from tests.places import ROOT
 
 
+def built(folder, where):
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    env = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    return subprocess.run(command, cwd=where, env=env, capture_output=True, text=True, check=False)
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
-    env = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    done = built(folder, ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
+
+
+def test_a_broken_link_fails_the_build(tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "README.md").write_text("# kfix\n\n[gone](gone.md), [nowhere](README.md#nowhere)\n")
+    settings = {"INHERIT": str(ROOT / "mkdocs.yml"), "docs_dir": "docs", "nav": [{"Home": "README.md"}], "hooks": []}
+    (tmp_path / "mkdocs.yml").write_text(json.dumps(settings))
+    done = built(tmp_path / "site", tmp_path)
+    assert done.returncode == 1
+    assert "gone.md" in done.stderr
+    assert "nowhere" in done.stderr
 
 
 def test_the_site_has_a_page_for_each_finding_runbook_and_page_of_docs(site):

@@ -19,6 +19,8 @@ from kfix.fleet.collect.ingesting import ingest_rings
 from kfix.fleet.demo.synthetic import snapshot_of
 from kfix.fleet.engines.embedded import EmbeddedEngine
 from kfix.fleet.model.history import HistoryChoice
+from kfix.fleet.questions.asking import ask
+from kfix.fleet.questions.catalogue import question
 from kfix.fleet.questions.tables import tables
 from kfix.fleet.store.places import place_of
 from kfix.shell.app import app
@@ -44,13 +46,31 @@ def taken(number):
     return replace(found, taken_at=BEGUN + EVERY * number, zookeeper=zookeeper)
 
 
-def record(folder, count=RECORDS, *, first=0, steps=()):
+def leaderless(number):
+    """The cluster at a snapshot of the watch: from the fifth to the tenth one partition has no leader."""
+    found = snapshot_of(cluster("a", partitions=30))
+    states = dict(found.zookeeper.states)
+    tp = min(states)
+    for at, leader in ((4, -1), (10, states[tp].leader)):
+        if number >= at:
+            now, written = states[tp], round((BEGUN + EVERY * at - 7) * 1000)
+            states[tp] = now._replace(
+                leader=leader,
+                leader_epoch=now.leader_epoch + 1,
+                version=now.version + 1,
+                mzxid=900_000 + at,
+                mtime_ms=written,
+            )
+    return replace(found, taken_at=BEGUN + EVERY * number, zookeeper=replace(found.zookeeper, states=states))
+
+
+def record(folder, count=RECORDS, *, first=0, steps=(), of=taken):
     """Records snapshots; the clock of the host is set by `steps`, {number of the snapshot: seconds}."""
     now = [0.0, 0.0]
     recorder = Recorder(folder, RingBounds(10_000_000, 24.0), clock=lambda: now[1], wall=lambda: now[0])
     for number in range(first, first + count):
         shift = sum(seconds for at, seconds in dict(steps).items() if at <= number)
-        snapshot = taken(number)
+        snapshot = of(number)
         now[:] = [snapshot.taken_at + shift, snapshot.taken_at]
         assert recorder.store(replace(snapshot, taken_at=snapshot.taken_at + shift))
     recorder.close()
@@ -146,6 +166,19 @@ def test_a_change_that_an_audit_saw_too_counts_once_whoever_comes_first(tmp_path
     assert sum(row["valid_to"] is None for row in history) == 30
     [churn] = stored_history(place_of(root), engine, HistoryChoice(), days=30).churn
     assert churn.isr == pytest.approx(RECORDS - 1)
+
+
+@pytest.mark.parametrize("audit_sees", [0, 7])
+def test_an_outage_between_two_audits_has_its_seconds_and_counts_once(tmp_path, audit_sees):
+    engine, root = EmbeddedEngine(1), tmp_path / "store"
+    nights = [replace(leaderless(0), taken_at=AT), leaderless(audit_sees), replace(leaderless(20), taken_at=AT + DAY)]
+    for number, night in enumerate(nights if audit_sees else nights[::2]):
+        audited(root, [], engine, number=number, snapshots={"a": night})
+    ingest(root, record(tmp_path / "ring", of=leaderless))
+    [times] = ask(place_of(root), engine, question("leaderless-times"), days=30).rows.to_pylist()
+    assert [times[name] for name in ("outages", "open", "mean_least", "longest_most")] == [1, 0, 6 * EVERY, 6 * EVERY]
+    [moves] = ask(place_of(root), engine, question("moving-leaders"), days=30).rows.to_pylist()
+    assert moves["times"] == 2
 
 
 def test_without_the_ring_only_the_last_state_of_a_day_is_known(tmp_path):

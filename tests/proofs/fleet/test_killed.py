@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 
 import duckdb
 import pytest
@@ -18,20 +19,26 @@ from kfix.fleet.demo.synthetic import write_fleet
 from kfix.fleet.engines.embedded import EmbeddedEngine
 from kfix.fleet.store.audits import audits
 from kfix.fleet.store.delta import StoreTable
+from kfix.fleet.store.fact_tables import LARGE
 from kfix.fleet.store.places import place_of
 from kfix.fleet.store.runs import newest_run, runs
 from kfix.fleet.store.staging import RunWriter
-from kfix.fleet.store.tables import ALL, AUDITED, COLLECTED, RUNS
+from kfix.fleet.store.tables import ALL, AUDITED, COLLECTED, PARTITIONS, RUNS
 from kfix.shell.app import app
 from tests.places import ROOT
 from tests.proofs.fleet.killed import DAY, KILLED
 from tests.unit.diagnostics import kraft_clusters
 from tests.unit.diagnostics.clusters import coordinator_stuck
+from tests.unit.fleet.asked.planted import PlantedFleet
 from tests.unit.fleet.audit_runs import AT, again, audited, cluster, day_of, reported, statuses
 from tests.waiting import seconds
 
 LAGS = "KFX401:broker 6"
-FINISHED = [spec.name for spec in (*COLLECTED, RUNS)]
+#: With facts: a table without a row has no commit.
+WELL = replace(PlantedFleet().beta(0).snapshot(), quorum=kraft_clusters.healthy().quorum)
+#: In the order of their commits: those with a file of each cluster come first.
+FIRST = PARTITIONS, *LARGE
+FINISHED = [spec.name for spec in (*FIRST, *(each for each in COLLECTED if each not in FIRST), RUNS)]
 JUDGED = [spec.name for spec in AUDITED]
 #: The first audit has no transitions, so it writes no file of them.
 STEPS_OF_THE_FIRST = [
@@ -83,11 +90,11 @@ def staged(tmp_path_factory):
     """(a store with a complete run of the day before and a staged one, what readers see of it undisturbed)."""
     store = tmp_path_factory.mktemp("staged") / "store"
     before = RunWriter(place_of(store), DAY.replace(day=28, month=2), "r")
-    before.write("old", kraft_clusters.healthy())
+    before.write("old", WELL)
     before.finish()
     writer = RunWriter(place_of(store), DAY, "r")
     writer.begin()
-    writer.write("well", kraft_clusters.healthy())
+    writer.write("well", WELL)
     writer.write("sick", coordinator_stuck().snapshot())
     whole = shutil.copytree(store, store.with_name("whole"))
     assert not killed(whole, "finish", "before", 99)
@@ -117,7 +124,7 @@ def test_a_run_that_is_killed_at_a_commit(staged, tmp_path, where, step):
         resumed.begin()
         assert set(resumed.there()) == {"well", "sick"}
         run = resumed.finish({"gone": "no answer"})
-        assert dict(run.clusters) == {"well": 62, "sick": 62}
+        assert dict(run.clusters) == {"well": 3, "sick": 62}
     assert outside(store) == whole
     assert states(store)[str(DAY), "r"] == "complete"
     assert sorted(newest_run(place_of(store)).stored()) == ["sick", "well"]
@@ -131,7 +138,7 @@ def test_the_first_run_of_a_store_that_is_killed_between_its_commits(staged, tmp
     store = tmp_path / "store"
     writer = RunWriter(place_of(store), DAY, "r")
     writer.begin()
-    writer.write("well", kraft_clusters.healthy())
+    writer.write("well", WELL)
     writer.write("sick", coordinator_stuck().snapshot())
     # All tables but `partitions` have a file of their own to write.
     assert killed(store, "finish", where, step) or (where, step) == ("writing", len(FINISHED))

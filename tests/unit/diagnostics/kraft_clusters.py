@@ -201,8 +201,11 @@ def single_controller() -> Snapshot:
     return kraft().snapshot(quorum=quorum(voters=only, controllers=(answer(100, active=True),)))
 
 
-def two_voters() -> Snapshot:
-    return kraft().snapshot(quorum=quorum(voters=quorum().voters[:2]))
+def two_voters(controllers: int = 3, *, unknown: bool = False) -> Snapshot:
+    """Of dynamic voters the ids of those that are not active may be unknown."""
+    view = quorum()
+    answers = [each._replace(node=-1) if unknown and not each.active else each for each in view.controllers]
+    return kraft().snapshot(quorum=replace(view, voters=view.voters[:2], controllers=tuple(answers[:controllers])))
 
 
 def broker_cut_from_controllers(answer_to_epoch: str | None = "UNKNOWN_LEADER_EPOCH") -> Snapshot:

@@ -23,6 +23,8 @@ SICK: dict[str, list[Sick]] = {
         Sick(lambda: kraft_clusters.never_fetched(102), "controller 102", WARNING),
         Sick(kraft_clusters.one_controller_on_another_disk, "controller 102", WARNING),
         Sick(kraft_clusters.nothing_listens_where_a_controller_is_said_to_be, "controller 102", WARNING),
+        Sick(kraft_clusters.two_voters, "voters", WARNING),
+        Sick(lambda: kraft_clusters.two_voters(unknown=True), "voters", WARNING),
     ],
     "KFX813": [
         Sick(kraft_clusters.broker_cut_from_controllers, "broker 1", CRITICAL),
@@ -60,6 +62,8 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         kraft_clusters.one_controller_pauses,
         kraft_clusters.no_fetch_is_dated,
         kraft_clusters.two_controllers_dead,
+        # No third controller is there to be added.
+        lambda: kraft_clusters.two_voters(controllers=2),
         # The active controller still lists the removed voter, which is dead.
         lambda: kraft_clusters.one_controller_on_another_disk(removed=True),
         # No controller is reached from here, which says nothing about one of them.

@@ -23,6 +23,7 @@ from tests.unit.diagnostics import kraft_clusters
 from tests.unit.diagnostics.build import NOW, remembering
 from tests.unit.diagnostics.cases import SICK
 from tests.unit.diagnostics.clusters import base
+from tests.unit.diagnostics.prevention import durable, set_on
 from tests.unit.diagnostics.test_incidents import find
 
 EVERYTHING = Criteria(prevention=True)
@@ -109,12 +110,14 @@ def test_the_view_of_a_cut_broker_does_not_show_who_is_alive() -> None:
 
 
 def test_with_the_quorum_lost_no_remedy_changes_the_cluster() -> None:
-    paper = kraft_clusters.kraft(base().kill(1))
+    paper = kraft_clusters.kraft(set_on(durable(), "orders", min_insync_replicas="1").kill(1))
     refused = kraft_clusters.REFUSED
-    diagnosis = diagnose(paper.snapshot(quorum=kraft_clusters.lost(c100=refused, c101=refused)))
+    snapshot = paper.snapshot(quorum=kraft_clusters.lost(c100=refused, c101=refused))
+    diagnosis = diagnose(snapshot, criteria=EVERYTHING)
     assert diagnosis.findings[0].code == "KFX811"
     others = [f for f in diagnosis.walk() if f.code != "KFX811"]
-    assert others
+    changes = {kind for f in others for remedy in f.remedies for kind in remedy.changes}
+    assert changes > {ChangeKind.SETTING, ChangeKind.START}
     for remedy in (remedy for f in others for remedy in f.remedies if {*remedy.changes} - {ChangeKind.START}):
         assert remedy.after.startswith("KFX811:")
         assert not remedy.command

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kfix.core.saved.offsets import read_offsets, write_offsets
+from kfix.core.saved.record import read_record
 from kfix.core.snapshot.offsets import LoggedOffset, SavedGroup, SavedOffsets, SavedSource, StoredOffset
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.memory.incidents import ALL
@@ -174,3 +175,31 @@ def test_offsets_are_restored_with_the_controllers_that_are_named(wired):
         kfix("restore", file, *given, *more, obj=app_)
     assert wiring.targets
     assert {(each.bootstrap_servers, each.controllers) for each in wiring.targets} == {("b:9092", "c1:1")}
+
+
+def test_one_record_is_saved_once_and_skipped_for_one_group(tmp_path):
+    incident = ALL["group-falls-behind"]()
+    wiring = FakeWiring(incident.cluster)
+    app_ = wiring.app(tmp_path / "state", incident.cluster.clock)
+    file, plan = tmp_path / "record.json", tmp_path / "plan.json"
+    said = kfix("record", "orders-0@33", "--output-file", file, *SERVER, obj=app_)
+    assert said.exit_code == 0, said.output
+    assert "key null, value 11 bytes, 0 headers" in one_line(said.output)
+    assert f"kfix offsets skip {file} --group GROUP" in one_line(said.output)
+    saved = read_record(file)
+    assert (str(saved.tp), saved.offset, saved.value) == ("orders-0", 33, b"orders-0@33")
+    assert kfix("record", "orders-0@33", "--output-file", file, *SERVER, obj=app_).exit_code == 2
+
+    said = kfix("skip", file, "--group", "mailer", "--output-file", plan, *SERVER, obj=app_)
+    assert said.exit_code == 0, said.output
+    [step] = [each for each in json.loads(plan.read_text())["steps"] if each["id"] == "skip"]
+    assert (step["args"]["offsets_before"], step["args"]["offsets"]) == ('{"0":"33@0 a note"}', '{"0":"34@0 a note"}')
+    assert incident.cluster.faults.calls == []
+    said = kfix("skip", file, "--group", "another", "--dry-run", *SERVER, obj=app_)
+    assert (said.exit_code, "the committed offset is none, not 33" in one_line(said.output)) == (3, True)
+
+
+@for_each("where", ["orders-0", "orders@3", "orders-0@", "orders-0@-1", "orders-0@99999999999999999999", "@3"])
+def test_what_is_no_record_is_refused_in_one_line(tmp_path, where):
+    said = kfix("record", where, "--output-file", tmp_path / "r.json", *SERVER)
+    assert (said.exit_code, "is not TOPIC-PARTITION@OFFSET" in said.output) == (2, True)

@@ -59,6 +59,18 @@ def offsets_not_loaded_committed_since() -> PreparedIncident:
 
 
 _ORDERS = TopicPartition("orders", 0)
+_FAILS_AT = 33
+
+
+def group_falls_behind(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
+    """Group `mailer` stands at a record of orders-0 that ends its consumers, which were stopped; it is the last one."""
+    cluster = kind.healthy()
+    for broker in cluster.brokers:
+        cluster.logs.write(_ORDERS, broker, LogEnd(0, _FAILS_AT + 1), 0)
+    cluster.committed["mailer"] = {_ORDERS: StoredOffset(_FAILS_AT, 0, "a note")}
+    return PreparedIncident(cluster, requested("cluster", ()))
+
+
 _GROUP, _ID = "payments", "ledger-writer"
 _STABLE = 20
 _TIMEOUT_MS = 900_000

@@ -8,12 +8,13 @@ from kfix.heal.memory.incidents.prepared import PreparedIncident, requested
 from kfix.heal.memory.kraft import MemoryKraftCluster
 
 COMMAND = "restart-kafka {role} {node}"
+UPGRADES = "upgrade-kafka {role} {node} {version}"
 
 
 def restartable(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
     """The inventory names the command. Broker 1 is the controller; on KRaft 100 is the active one of three."""
     cluster = kind.healthy(topics={OFFSETS_TOPIC: 6, "orders": 3}, groups={"payments": 2})
-    cluster.site_command = COMMAND
+    cluster.site_command, cluster.site_upgrade = COMMAND, UPGRADES
     if isinstance(cluster, MemoryKraftCluster):
         cluster.controllers = dict.fromkeys((100, 101, 102), 0)
     return PreparedIncident(cluster, requested("cluster", ()))
@@ -22,7 +23,7 @@ def restartable(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
 def restartable_by_hand() -> PreparedIncident:
     """The inventory names no command."""
     incident = restartable()
-    incident.cluster.site_command = ""
+    incident.cluster.site_command = incident.cluster.site_upgrade = ""
     return incident
 
 

@@ -17,7 +17,7 @@ from kfix.core.kafka.codec import ByteReader, ProtocolError
 from kfix.core.kafka.connection import _frame
 from kfix.core.snapshot.group_reading import GroupMember
 from kfix.core.snapshot.offsets import StoredOffset
-from kfix.core.snapshot.snapshot import Assignment, PartitionView, TopicPartition
+from kfix.core.snapshot.snapshot import Assignment, Endpoint, PartitionView, TopicPartition
 from tests.each import for_each
 from tests.wire import Writer
 
@@ -466,6 +466,8 @@ every = [
     group_messages.init_producer_id("t", 1, 0, 1),
     kraft_messages.api_versions(),
     kraft_messages.unregister_broker(1),
+    kraft_messages.remove_voter(1, bytes(16)),
+    kraft_messages.add_voter(1, bytes(16), ("CONTROLLER", Endpoint("a", 1)), 9),
     transactions.describe_producers((TP,)),
     transactions.write_marker(MARKER, newer=False),
     transactions.write_marker(MARKER, newer=True),

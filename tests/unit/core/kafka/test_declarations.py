@@ -42,9 +42,17 @@ KRAFT = [(kraft_messages.DESCRIBE_QUORUM, v) for v in (0, 1, 2)]
 KRAFT += [(kraft_messages.DESCRIBE_CLUSTER, v) for v in (0, 1, 2)]
 KRAFT += [(kraft_messages.API_VERSIONS, 3), (kraft_messages.DESCRIBE_TOPIC_PARTITIONS, 0)]
 REQUESTS: list[Any] = [*every]
-USED = {(each.api_key, each.version) for each in REQUESTS} | {*LAB, *KRAFT, (asking.UPDATE_FEATURES, 1)}
+USED = {(each.api_key, each.version) for each in REQUESTS} | {
+    *LAB,
+    *KRAFT,
+    (asking.UPDATE_FEATURES, 1),
+    (asking.PRODUCE, 3),
+}
 #: Of these, kafka-python has no definition.
-MISSING = {kraft_messages.UNREGISTER_BROKER, asking.CONSUMER_GROUP_HEARTBEAT}
+MISSING = {
+    *(kraft_messages.UNREGISTER_BROKER, kraft_messages.ADD_VOTER, kraft_messages.REMOVE_VOTER),
+    asking.CONSUMER_GROUP_HEARTBEAT,
+}
 
 DEFINITIONS = {}
 for path in Path(schemas.__file__).parent.glob("resources/*.json"):

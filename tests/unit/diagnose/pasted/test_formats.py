@@ -152,3 +152,130 @@ def test_a_long_line_is_shortened_visibly() -> None:
 def test_a_filter_in_the_command_leaves_rows_out_whatever_the_prompt(prompt: str) -> None:
     command = "bin\\windows\\kafka-topics.bat --describe --under-replicated-partitions"
     assert "--under-replicated-partitions" in gather(f"{prompt}{command}\n{ROW}").partial
+
+
+DOCKER = (
+    "CONTAINER ID   IMAGE                       COMMAND                  CREATED       STATUS      PORTS      NAMES\n"
+    '3f1a2b3c4d5e   confluentinc/cp-kafka:7.6   "/etc/confluent/dock\u2026"   2 hours ago   {}   9092/tcp   {}\n'
+)
+COMPOSE = (
+    "NAME       IMAGE                COMMAND                  SERVICE   CREATED       STATUS          PORTS\n"
+    '{1}   apache/kafka:3.9.0   "/__cacert_entrypoin\u2026"   broker    2 hours ago   {0}   9092/tcp\n'
+)
+OLD_COMPOSE = (
+    "   Name       Command                       State    Ports\n----------------------------------------------\n"
+    "{1}   /etc/confluent/docker/run   {0}   0.0.0.0:9092->9092/tcp\n"
+)
+
+
+@for_each(
+    ("table", "status", "name", "down"),
+    [
+        (DOCKER, "Exited (137) 3 minutes ago", "kafka-2", True),
+        (DOCKER, "Restarting (1) 12 seconds ago", "kafka-2", True),
+        (DOCKER, "Up 2 hours (unhealthy)", "kafka-2", True),
+        (DOCKER, "Up 2 hours (Paused)", "kafka-2", True),
+        (DOCKER, "Up 2 hours (healthy)", "kafka-2", False),
+        (DOCKER, "Up About an hour", "kafka-2", False),
+        # A container that had one thing to do, and one that is no node.
+        (DOCKER, "Exited (0) 3 minutes ago", "kafka-2", False),
+        (DOCKER, "Exited (1) 3 minutes ago", "demo-kafka-ui-1", False),
+        (COMPOSE, "Exited (1) 8 minutes ago", "demo-broker-3-1", True),
+        # The name looks like a tool of Kafka with an argument.
+        (COMPOSE, "Exited (1) 8 minutes ago", "kafka-broker", True),
+        (COMPOSE, "Up 2 hours", "demo-broker-3-1", False),
+        (COMPOSE, "exited (143)", "broker", True),
+        (OLD_COMPOSE, "Exit 137", "kafka2", True),
+        (OLD_COMPOSE, "Up", "kafka2", False),
+    ],
+)
+def test_a_list_of_containers_shows_which_do_not_run_and_nothing_about_the_others(
+    table: str, status: str, name: str, *, down: bool
+) -> None:
+    found = gather(table.format(status, name))
+    assert [(c.about, c.name, c.detail) for c in found.lasting()] == ([("process", name, f"{name} ({status})")] * down)
+    assert (found.alive, found.registered, found.skipped.lines) == ({}, None, 0)
+
+
+@for_each(
+    ("line", "about", "name"),
+    [
+        ("Nov 22 03:10:31 h systemd[1]: kafka.service: Main process exited, code=killed, status=9/KILL", "process",
+         "kafka.service"),
+        ("Nov 22 03:10:29 h kernel: Out of memory: Killed process 12 (java) total-vm:9912344kB", "process", "java"),
+        ("kafka-2 exited with code 3", "process", "kafka-2"),
+        ("      Reason:       OOMKilled", "process", "a container"),
+        ("Warning  BackOff  90s  kubelet  Back-off restarting failed container kafka in pod k-kafka-1_kafka(8f)", "pod",
+         "k-kafka-1"),
+    ],
+)  # fmt: skip
+def test_a_supervisor_or_the_kernel_shows_that_a_process_ended(line: str, about: str, name: str) -> None:
+    assert [(c.about, c.name) for c in gather(line).lasting()] == [(about, name)]
+
+
+def test_a_unit_that_was_started_again_is_no_fault() -> None:
+    ended = "Nov 22 03:10:31 h systemd[1]: kafka.service: Main process exited, code=killed, status=9/KILL\n"
+    assert gather(f"{ended}Nov 22 03:10:41 h systemd[1]: Started kafka.service - Apache Kafka.").lasting() == ()
+
+
+@for_each(
+    ("line", "errors"),
+    [
+        ("kafka_controller_kafkacontroller_offlinepartitionscount 2.0", 1),
+        ("kafka_server_replicamanager_underreplicatedpartitions 0.0", 0),
+        ("Error: Partition reassignment failed: java.util.concurrent.ExecutionException: x", 1),
+    ],
+)
+def test_a_gauge_above_0_and_an_error_of_a_tool_are_errors_that_are_not_known(line: str, errors: int) -> None:
+    assert gather(line + "\n" + ROW).errors.lines == errors
+
+
+@for_each(("lag", "caught", "lags"), [(50_000, 600, True), (0, 600, False), (3, 1, False)])
+def test_a_voter_that_fetches_may_still_lag(lag: int, caught: int, *, lags: bool) -> None:
+    table = "NodeId LogEndOffset Lag LastFetchTimestamp LastCaughtUpTimestamp Status\n"
+    table += "1 150 0 {0} {0} Leader\n2 9 {1} {0} {2} Follower"
+    now = 1_700_000_000_000
+    found = gather(table.format(now, lag, now - caught * 1000)).lasting()
+    assert [(c.about, c.broker) for c in found] == ([("voter lags", 2)] if lags else [])
+
+
+HEAD = "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID HOST CLIENT-ID\n"
+GROUP_ROWS = "g t 0 {} {} 9 c-1 /h c\ng t 1 {} {} 9 {} /h c\n"
+BEFORE = HEAD + GROUP_ROWS.format(1000, 1010, 500, 1500, "c-1")
+AFTER = HEAD + GROUP_ROWS.format(3000, 3010, 500, 3500, "c-1")
+
+
+@for_each(
+    ("texts", "standing"),
+    [
+        ((BEFORE, AFTER), True),
+        ((AFTER, BEFORE), True),
+        ((BEFORE,), False),
+        ((BEFORE, BEFORE), False),
+        # It was read by another member, or all of it was read, or its member reads nothing at all.
+        ((BEFORE, HEAD + GROUP_ROWS.format(3000, 3010, 500, 3500, "c-2")), False),
+        ((BEFORE, HEAD + GROUP_ROWS.format(3000, 3010, 3500, 3500, "c-1")), False),
+        ((BEFORE, HEAD + GROUP_ROWS.format(1000, 3010, 500, 3500, "c-1")), False),
+        # No record came.
+        ((BEFORE, HEAD + GROUP_ROWS.format(3000, 3010, 500, 1500, "c-1")), False),
+    ],
+)
+def test_a_partition_stands_if_its_member_reads_others_between_two_descriptions(
+    texts: tuple[str, ...], *, standing: bool
+) -> None:
+    assert [(c.about, c.name) for c in gather("\n".join(texts)).lasting()] == (
+        [("standing", "t-1")] if standing else []
+    )
+
+
+DATES = ("Sun Nov 22 12:00:00 UTC 2026", "Sun 22 Nov 2026 12:02:00 PM UTC",
+         "Every 2.0s: kafka-consumer-groups.sh --describe  h: Sun Nov 22 12:02:00 2026")  # fmt: skip
+
+
+@for_each("later", DATES[1:])
+def test_two_descriptions_with_times_are_two_readings_of_a_group(later: str) -> None:
+    found = gather(f"{DATES[0]}\n{BEFORE}\n{later}\n{AFTER}")
+    first, last = found.readings
+    assert last.taken_at - first.taken_at == 120
+    assert [member.assigned for member in last.members or ()] == [(TopicPartition("t", 0), TopicPartition("t", 1))]
+    assert found.lasting() == ()

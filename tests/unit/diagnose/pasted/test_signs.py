@@ -160,13 +160,17 @@ def test_an_unknown_error_is_shown_before_prose_and_is_never_healthy() -> None:
 LEFT = "[Partition orders-4 broker=2] Shrinking ISR from 2,1,3 to 2"
 FATAL = "[KafkaServer id={}] Fatal error during KafkaServer startup. Prepare to shutdown (kafka.server.KafkaServer)"
 LOCK = "org.apache.kafka.common.KafkaException: Socket server failed to bind to k1:9092: Address already in use"
+LAGS = (
+    "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID HOST CLIENT-ID\n"
+    "g t 0 {} {} 9 c-1 /h c\ng t 1 500 {} 9 c-1 /h c\n\n"
+)
 SHRUNK = "Topic: {} Partition: 0 Leader: 2 Replicas: 2,3 Isr: 2 Elr: 3\n"
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("MaxFollowerLagTimeMs:   1200111", ["a voter that the text does not name of the controller quorum does not"]),
+        ("MaxFollowerLagTimeMs:   1200111", ["a voter of the controller quorum does not"]),
         (f"{AT.format(1)}INFO {LEFT}. Leader: x (kafka.cluster.Partition)",
          ["Check whether brokers 1, 3 run, and that the leader can reach them"]),
         (f"{AT.format(1)}FATAL {FATAL.format(1)}\nx.RuntimeException: outer\nCaused by: {LOCK}",
@@ -178,12 +182,71 @@ SHRUNK = "Topic: {} Partition: 0 Leader: 2 Replicas: 2,3 Isr: 2 Elr: 3\n"
         ("$ kafka-topics.sh --describe --under-min-isr-partitions\n"
          + SHRUNK.format("__consumer_offsets") + SHRUNK.format("x"),
          ["commits of groups fail at __consumer_offsets-0: fewer", "producers with acks=all fail for x-0: fewer"]),
+        ("$ date\nSun Nov 22 12:00:00 UTC 2026\n" + LAGS.format(1000, 1010, 1500) + "Sun Nov 22 12:02:00 UTC 2026\n"
+         + LAGS.format(3000, 3010, 3500),
+         ["group g stands in t-1 at offset 500 for 2 min or longer, 3000 records behind, and reads its other"]),
+        ("kafka-2 exited with code 137\n", ["docker logs --tail 100 kafka-2"]),
     ],
 )  # fmt: skip
 def test_a_finding_names_each_object_in_its_number_and_the_cause_that_the_log_shows(text: str, said: list[str]) -> None:
     findings = list(diagnose(parse_pasted(text, "paste.txt", 1_800_000_000.0)).walk())
     sentences = "\n".join(part for f in findings for part in (f.summary, *(r.text for r in f.remedies)))
     assert [each for each in said if each not in sentences] == []
+
+
+def test_a_process_that_ended_is_no_finding_beside_the_reason_in_its_log() -> None:
+    log = f"kafka-2  | {AT.format(1)}ERROR x in kafka-request-handler-3 (k.K)\n"
+    log += "kafka-2  | java.lang.OutOfMemoryError: Java heap space\n"
+    findings = diagnose(parse_pasted(f"{log}kafka-2 exited with code 3\n", "paste.txt", 1_800_000_000.0)).findings
+    assert [f.code for f in findings if f.code != "KFX901"] == ["KFX402"]
+
+
+LEDGER = (
+    '[zk: z:2181(CONNECTED) 1] get /brokers/topics/ledger/partitions/0/state\n{"controller_epoch":4,"leader":-1,'
+    '"version":1,"leader_epoch":9,"isr":[1]}\n[zk: z:2181(CONNECTED) 2] ls /brokers/ids\n'
+)
+
+
+@for_each(("brokers", "found"), [("[2, 3]", "KFX107:likely dead"), ("[1, 2]", "KFX102:ledger-0")])
+def test_a_state_without_its_replicas_beside_a_list_of_brokers_is_judged(brokers: str, found: str) -> None:
+    findings = diagnose(parse_pasted(f"{LEDGER}{brokers}\n", "paste.txt", 1_800_000_000.0)).findings
+    assert [f.key for f in findings if f.code != "KFX901"] == [found]
+
+
+@for_each(
+    ("below", "about"),
+    [
+        ("org.apache.kafka.common.errors.TimeoutException: Expiring 1 record(s) for t-4:9 ms has passed", ["expired"]),
+        ('cimpl.KafkaException: KafkaError{code=_ALL_BROKERS_DOWN,str="3/3 brokers are down"}', ["unreachable"]),
+        # An ordinary end of a connection, and of a broker.
+        ("org.apache.kafka.common.errors.DisconnectException", []),
+    ],
+)  # fmt: skip
+def test_an_exception_below_an_entry_of_another_program_is_read(below: str, about: list[str]) -> None:
+    found = gather(f"{AT.format(1)}INFO a line of another kind (com.acme.Main)\n{below}\n")
+    assert [error.about for error in found.lasting()] == about
+
+
+def test_an_exception_of_a_client_hides_no_error_above_it() -> None:
+    error = "WARN [Producer clientId=p] Got error produce response on topic-partition t-4. Error: NOT_ENOUGH_REPLICAS"
+    below = "org.apache.kafka.common.errors.TimeoutException: Expiring 1 record(s) for t-4:120000 ms has passed"
+    found = gather(f"{AT.format(1)}{error} (o.a.k.Sender)\n{below}\n").lasting()
+    assert [each.about for each in found] == ["expired", "topic"]
+
+
+def test_an_exception_below_an_entry_of_a_folder_that_is_left_out_is_not_of_an_earlier_one(tmp_path: Path) -> None:
+    entries = [f"{AT.format(1)}WARN [ReplicaFetcher replicaId=1, leaderId=3, fetcherId=0] odd (k.F)",
+               *[f"{AT.format(2)}INFO [Log partition=t-0, dir=/data] Rolled new log segment (kafka.log.Log)"] * 60,
+               f"{AT.format(3)}INFO [Log partition=t-0, dir=/data] Closing (kafka.log.Log)",
+               "java.io.IOException: No space left on device", "\tat x.Y.z(Y.java:1)"]  # fmt: skip
+    (tmp_path / "server.log").write_text("\n".join(entries) + "\n")
+    pasted = parse_folder(tmp_path, "logs").pasted
+    assert pasted is not None
+    assert pasted.complaints == ()
+
+
+def test_an_exception_class_in_prose_is_an_unknown_error() -> None:
+    assert gather(f"pykafka.exceptions.LeaderNotAvailable\n{LEDGER}[1]\n").errors.lines == 1
 
 
 def test_a_group_in_a_table_of_states_is_reported_once() -> None:

@@ -4,7 +4,7 @@ import json
 import os
 import re
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from typer.testing import CliRunner
@@ -38,6 +38,12 @@ OF_NIGHT_2 = [
 LOST = [*sorted(OF_NIGHT_2), (-Z, "orders", 2, 1, 3, "another epoch begins earlier", FLEET.c + 1 - Z, 3)]
 OLD = "blocks: upgrade the software to 3.9 first"
 OLD_FORMAT = "changes: Kafka 4 writes records in format 2 only, which clients before 0.11 cannot read"
+
+
+def moment(number):
+    return datetime.fromtimestamp(at(number), UTC)
+
+
 #: {question: its rows}; of those whose rows have a text of a finding, without that.
 ANSWERS = {
     "lost-records": [
@@ -123,7 +129,11 @@ ANSWERS = {
         ("dying", "KFX401:broker 3", 0, day(3), 0),
     ],
     "mixed-versions": [("alpha", 2, 1, 13, 12)],
-    "moving-leaders": [("dying", "fragile", 0, 3, 3), ("dying", "fragile", 1, 3, 3), ("dying", "wide", 2, 3, 3)],
+    "moving-leaders": [
+        ("dying", topic, n, 3, 3, moment(1), moment(3)) for topic, n in (("fragile", 0), ("fragile", 1), ("wide", 2))
+    ],
+    # Without a leader in the nights 1 and 3: the first time it ended between one night and two nights later.
+    "leaderless-times": [("dying", "fragile", 2, 4, 2, 0, 2 * 86_400, 0, 2 * 86_400, moment(3))],
     "not-read": [
         ("alpha", "certificates", "kfix read the brokers without TLS: no certificate was shown"),
         ("alpha", "quotas", "not asked"),

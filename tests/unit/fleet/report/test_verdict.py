@@ -84,6 +84,22 @@ def test_each_cause_is_one_entry_and_open_critical_findings_are_among_them():
     assert not has_news(one(finding("critical")))
 
 
+def test_what_one_runbook_ends_in_a_cluster_is_one_entry():
+    """Six partitions that wait for one controller were six entries with the same next step."""
+    waits = {"remedy": "Resolve KFX203. Then: elect", "command": "kfix runbook show elect", "runbook": "elect"}
+    stuck = [
+        replace(finding("critical", "new"), **waits, key=f"KFX102:t-{n}", n_partitions=1, blocked_groups=("a",))
+        for n in range(3)
+    ]
+    of_another = replace(stuck[0], key="KFX102:t-9", command="kfix runbook apply elect -p topic=t")
+    old = replace(stuck[0], key="KFX102:t-8", status="still")
+    found = first_things(one(*stuck, of_another, old))
+    assert [(e.row.key, e.alike, e.size) for e in found] == [
+        ("KFX102:t-0", 2, 3), ("KFX102:t-8", 0, 1), ("KFX102:t-9", 0, 1)
+    ]  # fmt: skip
+    assert found[0].notes == ("new", "blocks 1 group", "2 more with the same runbook")
+
+
 def test_what_blocks_clients_comes_first_then_criticality_size_and_risk():
     """A stuck coordinator of a cluster at nine times the risk came after two lone dead brokers, by the alphabet."""
     cards = [

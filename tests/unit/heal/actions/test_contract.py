@@ -9,6 +9,7 @@ import pytest
 
 from kfix.core.args import ABSENT, ArgKind, Args, ArgValue, coerce
 from kfix.core.errors import RefusedError
+from kfix.core.snapshot.offsets import LoggedRecord
 from kfix.core.snapshot.reading import ResourceKind
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.actions.base import ActionStatus
@@ -104,6 +105,7 @@ OFFSETS_TOPIC, ON_FAILED = FAILED.topic, {"partition": str(FAILED)}
 ON_STUCK: Mapping[str, ArgValue] = {"partition": str(STUCK)}
 TOPIC: Mapping[str, ArgValue] = {"kind": "topic", "name": "orders"}
 BROKER: Mapping[str, ArgValue] = {"kind": "broker", "name": "2"}
+SKIPPED = LoggedRecord(TopicPartition("orders", 0), 33, 0, 0, False, None, b"orders-0@33")
 SAMPLES: Mapping[str, Sample] = {
     "compaction.hasten": Sample(_failed, {"topic": OFFSETS_TOPIC}),
     "compaction.restore": Sample(
@@ -120,7 +122,15 @@ SAMPLES: Mapping[str, Sample] = {
         {"copies": "/disks/102,/disks/1", "into": "/disks/new", "node": 102, "lost": "100,101", "unread": ""},
     ),
     "node.restart": Sample(lambda: INCIDENTS["restartable"]().cluster, {"role": "broker", "node": 3, "others": (1, 2)}),
+    "node.upgrade": Sample(
+        lambda: INCIDENTS["restartable-kraft"]().cluster,
+        {"role": "broker", "node": 3, "others": (1, 2), "version": "4.4.0"},
+    ),
     "offsets.commit": Sample(four_brokers, {"group": "g", "topic": "orders", "offsets": '{"0":"5@1 note","1":"7"}'}),
+    "offsets.skip": Sample(
+        lambda: INCIDENTS["group-falls-behind"]().cluster,
+        {"group": "mailer", "partition": "orders-0", "offset": 33, "sha256": SKIPPED.sha256},
+    ),
     "offsets.roll": Sample(_failed, {**ON_FAILED, "number": 1}),
     "offsets.tombstone": Sample(_failed, ON_FAILED),
     "reassign.cancel": Sample(lambda: moving(1, 2, 4), ON_TP),
@@ -145,7 +155,7 @@ def _frozen(name: str) -> tuple[MemoryCluster, Args]:
 
 
 def test_every_action_has_a_sample() -> None:
-    assert {*SAMPLES, *IDLE, "manual.bring_back", "manual.restart"} == ACTIONS.keys()
+    assert {*SAMPLES, *IDLE, "manual.bring_back", "manual.restart", "manual.upgrade"} == ACTIONS.keys()
 
 
 def _fits(kinds: Mapping[str, ArgKind], args: Args) -> None:

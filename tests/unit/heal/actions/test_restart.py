@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from kfix.core.errors import RefusedError, StoppedError
 from kfix.core.snapshot.reading import ChangeResult, NodeRole
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.actions.base import ActionStatus, NotApplicable
-from kfix.heal.actions.restart import ManualRestart, NodeRestart
+from kfix.heal.actions.restart import ManualRestart, ManualUpgrade, NodeRestart, NodeUpgrade
 from kfix.heal.execution.context import Context
 from kfix.heal.execution.run import run_plan
 from kfix.heal.gate.gates import Given, Unattended
@@ -29,6 +31,7 @@ from kfix.heal.probes.registry import ask
 from kfix.heal.runbook.placements import PlacementInput
 from kfix.heal.safety.door import Door
 from tests import shipped
+from tests.waiting import wait_until
 
 GIVEN = Args({"role": "broker", "node": 3, "others": (1, 2)})
 
@@ -45,7 +48,7 @@ def test_the_plan_names_the_command_of_the_inventory() -> None:
     assert "active" not in shown.what
     first = NodeRestart().freeze(GIVEN.with_(node=1, others=(2, 3)), FactReader(cluster))
     assert NodeRestart().preview(first).what == "restart broker 1, the active controller: restart-kafka broker 1"
-    with pytest.raises(NotApplicable, match="names a restart_command"):
+    with pytest.raises(NotApplicable, match="names the restart_command"):
         ManualRestart().freeze(GIVEN, FactReader(cluster))
 
 
@@ -79,6 +82,37 @@ def test_it_is_done_once_the_broker_has_registered_anew() -> None:
     assert all(ask(call, cluster).passed for call in action.proves(args))
 
 
+def test_one_whose_command_still_runs_is_awaited_and_not_asked_for_again(tmp_path: Path) -> None:
+    cluster, action = made(), NodeRestart()
+    cluster.site_command = f"{sys.executable} -c 'input()' {tmp_path} {{node}}"
+    args = action.freeze(GIVEN, FactReader(cluster))
+    process = subprocess.Popen([sys.executable, "-c", "input()", str(tmp_path), "3"], stdin=subprocess.PIPE)
+    try:
+        wait_until(lambda: action.probe(args, {}, cluster) is ActionStatus.IN_PROGRESS, "it is found", 10)
+    finally:
+        process.communicate(b"\n")
+    assert action.probe(args, {}, cluster) is ActionStatus.NOT_STARTED
+
+
+def test_an_upgrade_is_proved_by_the_line_that_the_node_runs() -> None:
+    cluster, action = made("restartable-kraft"), NodeUpgrade()
+    args = action.freeze(GIVEN.with_(version="4.4.0"), FactReader(cluster))
+    assert action.preview(args).what == "upgrade broker 3: upgrade-kafka broker 3 4.4.0"
+    cluster.kill(3)
+    cluster.revive(3)
+    cluster.advance(2)
+    assert [ask(call, cluster).verdict for call in action.proves(args)] == ["pass", "fail", "pass"]
+    assert action.apply(args, cluster).accepted
+    cluster.advance(2)
+    assert [ask(call, cluster).verdict for call in action.proves(args)] == ["pass"] * 3
+
+
+def test_without_a_command_a_person_is_asked_to_upgrade() -> None:
+    cluster = made("restartable-by-hand")
+    args = ManualUpgrade().freeze(GIVEN.with_(version="4.4.0"), FactReader(cluster))
+    assert ManualUpgrade().preview(args).what == "upgrade broker 3 to 4.4.0, and no other node"
+
+
 def test_another_command_or_another_active_controller_makes_the_plan_stale() -> None:
     cluster, action = made(), NodeRestart()
     args = action.freeze(GIVEN, FactReader(cluster))
@@ -102,8 +136,8 @@ def test_another_failure_or_a_move_makes_waiting_useless() -> None:
 class Interrupted(MemoryCluster):
     """After the first restart another operator begins a move that takes long."""
 
-    def restart_node(self, role: NodeRole, node: int, template: str) -> ChangeResult:
-        result = super().restart_node(role, node, template)
+    def restart_node(self, role: NodeRole, node: int, template: str, version: str = "") -> ChangeResult:
+        result = super().restart_node(role, node, template, version)
         self.advance(2)
         self.reassign(TopicPartition("orders", 0), (1, 2, 4))
         return result

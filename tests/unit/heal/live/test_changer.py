@@ -424,6 +424,15 @@ def test_no_command_but_that_of_the_inventory_is_run(own, tmp_path):
     assert "is not the command of the inventory" in result.message
 
 
+@pytest.mark.parametrize(("version", "sent"), [("4.4.0", True), ("", False)])
+def test_the_command_of_an_upgrade_is_run_for_an_upgrade_only(version, sent, tmp_path):
+    there = tmp_path / "4.4.0"
+    template = f"touch {tmp_path}/{{version}} {tmp_path}/{{node}}"
+    target = Target((), restart_command="restart {node}", upgrade_command=template)
+    result = LiveChanger(target, None, Reader({})).restart_node(NodeRole.BROKER, 3, template, version)
+    assert (result.accepted, there.exists()) == (sent, sent)
+
+
 def test_a_command_that_an_earlier_run_began_is_not_begun_again(tmp_path):
     template = f'{sys.executable} -c "input()" {tmp_path} {{node}}'
     process = subprocess.Popen([sys.executable, "-c", "input()", str(tmp_path), "3"], stdin=subprocess.PIPE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from kfix.core.args import ArgValue
-from kfix.core.snapshot.offsets import StoredOffset
+from kfix.core.snapshot.offsets import LoggedRecord, StoredOffset
 from kfix.core.snapshot.snapshot import LogEnd
 from kfix.heal.memory.cluster import MemoryCluster
 from kfix.heal.memory.incidents import ALL as INCIDENTS
@@ -67,6 +67,17 @@ def log_of_leader(*, start: int = 0, failed: bool = False) -> Callable[[], Memor
     return make
 
 
+def at_the_end() -> MemoryCluster:
+    """The committed offset 5 of g is the end of the log."""
+    cluster = with_offsets()
+    for broker in cluster.brokers:
+        cluster.logs.write(TP, broker, LogEnd(0, 5), 0)
+    return cluster
+
+
+RECORD: Mapping[str, ArgValue] = {"partition": str(TP), "offset": 5}
+SAVED = LoggedRecord(TP, 5, 0, 0, False, None, b"orders-0@5")
+
 Case = tuple[str, Callable[[], MemoryCluster], Mapping[str, ArgValue], str, str]
 CASES: tuple[Case, ...] = (
     ("group_is_empty", with_offsets, {"group": "g"}, "pass", "group g is Empty"),
@@ -87,6 +98,16 @@ CASES: tuple[Case, ...] = (
     ("member_holds_rebalance", assigning, SLOW, "pass", "the members that may hold it are slow-1, new-1"),
     ("member_holds_rebalance", lambda: with_offsets(members=True), {"group": "g", "member": "m"}, "fail", "is Stable"),
     ("member_holds_rebalance", without_coordinator, SLOW, "inconclusive", "does not answer"),
+    ("record_is_saved", log_of_leader(), {**RECORD, "sha256": SAVED.sha256}, "pass", "at offset 5 has sha256"),
+    ("record_is_saved", log_of_leader(), {**RECORD, "sha256": "00"}, "fail", f"has sha256 {SAVED.sha256}"),
+    ("record_is_saved", log_of_leader(start=9), {**RECORD, "sha256": "00"}, "fail", "there is no record at offset 5"),
+    ("record_is_saved", dead_isr, {**RECORD, "sha256": "00"}, "inconclusive", "has no leader"),
+    ("group_reads_on", with_offsets, {**RECORD, "group": "g", "offset": 3}, "pass", "group g: orders-0 5"),
+    ("group_reads_on", with_offsets, {**RECORD, "group": "g"}, "fail", "group g: orders-0 5"),
+    ("group_reads_on", with_offsets, {**RECORD, "group": "g", "offset": 4}, "fail", "group g: orders-0 5"),
+    ("group_reads_on", at_the_end, {**RECORD, "group": "g", "offset": 4}, "pass", "orders-0 5, the end of the log"),
+    ("group_reads_on", with_offsets, {**RECORD, "group": "other"}, "fail", "orders-0 none"),
+    ("group_reads_on", without_coordinator, {**RECORD, "group": "g"}, "inconclusive", "does not answer"),
     ("offsets_are", with_offsets, {**OFFSETS, "offsets": '{"0":"5","1":null}'}, "pass", "orders-0 5, orders-1 none"),
     ("offsets_are", with_offsets, {**OFFSETS, "offsets": '{"0":"6"}'}, "fail", "orders-0 5"),
     ("offsets_are", with_offsets, {**OFFSETS, "offsets": '{"0":null}'}, "fail", "orders-0 5"),

@@ -15,6 +15,8 @@ BROKER: Mapping[str, ArgValue] = {"role": "broker", "node": 2}
 SINCE: Mapping[str, ArgValue] = {**BROKER, "since": INCIDENTS["restartable"]().cluster.records.zxid, "epoch": 0}
 CONTROLLER: Mapping[str, ArgValue] = {"role": "controller", "node": 101}
 
+TO: Mapping[str, ArgValue] = {"version": "4.4.0", "clients": "unknown"}
+
 
 def with_(change: Callable[[MemoryCluster], object], incident: str = "restartable") -> Callable[[], MemoryCluster]:
     def made() -> MemoryCluster:
@@ -43,6 +45,10 @@ def unread(cluster: MemoryCluster) -> None:
     cluster.faults.unreadable[cluster.authority] = "gone"
 
 
+def old(cluster: MemoryCluster) -> None:
+    cluster.levels[2] = 21
+
+
 def alone(cluster: MemoryCluster) -> None:
     cluster.controllers = {100: 0, 101: 0}
 
@@ -58,6 +64,23 @@ CASES: tuple[Case, ...] = (
     ("node_started_since", with_(again), SINCE, "pass", "broker 2 registered at"),
     ("node_started_since", with_(lambda c: c.kill(2)), SINCE, "fail", "has not registered since"),
     ("node_started_since", with_(unread), SINCE, "inconclusive", "gone"),
+    ("upgrade_is_safe", with_(strict, "restartable-kraft"), TO, "pass", "kafka-features.sh upgrades them"),
+    ("upgrade_is_safe", with_(strict, "restartable-kraft"), {**TO, "version": "4"}, "fail", "not a version of Kafka"),
+    ("upgrade_is_safe", with_(strict, "restartable-kraft"), {**TO, "version": "4.0.0"}, "fail", "does not start"),
+    ("upgrade_is_safe", with_(old, "restartable-kraft"), TO, "inconclusive", "which clients Kafka 4 refuses"),
+    ("upgrade_is_safe", with_(old, "restartable-kraft"), {**TO, "clients": "checked"}, "pass", "kafka-features.sh"),
+    ("upgrade_is_safe", with_(strict), TO, "fail", "it has to be migrated to KRaft on 3.9 first"),
+    ("upgrade_is_safe", with_(strict), {**TO, "version": "3.9.2"}, "fail", "inter.broker.protocol.version"),
+    ("node_runs", with_(old, "restartable-kraft"), {**BROKER, "version": "3.9.2"}, "pass", "broker 2 runs 3.9"),
+    ("node_runs", with_(strict, "restartable-kraft"), {**BROKER, "version": "4.4.0"}, "fail", "broker 2 runs 4.3"),
+    (
+        "node_runs",
+        with_(strict, "restartable-kraft"),
+        {**CONTROLLER, "version": "4.3.1"},
+        "pass",
+        "controller 101 runs",
+    ),
+    ("node_runs", with_(strict), {**BROKER, "version": "4.3.1"}, "inconclusive", "which version broker 2 runs"),
     ("cluster_whole", with_(strict), {}, "pass", "3 brokers"),
     ("cluster_whole", with_(strict, "restartable-kraft"), {}, "pass", "3 brokers"),
     ("cluster_whole", with_(lambda c: c.kill(3)), {}, "fail", "[3] not in sync"),

@@ -59,7 +59,9 @@ function trend(figure, width) {
     }
     above += height + gap;
   });
-  const shown = Math.max(1, Math.ceil(last / (width > 500 ? 5 : 2)));
+  // The last label ends at the last day: it takes one and a half times the room of the others.
+  const room = Math.floor((width - left - right) / (17 * LETTER));
+  const shown = Math.max(1, Math.ceil(last / Math.max(1, Math.min(5, room))));
   for (let n = last; n >= 0; n -= shown) {
     const anchor = n === last ? "end" : x(n) < left + 30 ? "start" : "middle";
     drawn.append(written(n === last ? width - right : x(n), above - gap + 20, figure.days[n], { "text-anchor": anchor }));
