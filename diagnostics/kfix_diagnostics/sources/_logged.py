@@ -69,11 +69,19 @@ MEANINGS: Final = {
         _CLEAN, "producers and consumers of these partitions",
     ),
     "rebalancing": Meaning(
-        "KFX111", _W, "a group", "{names} is in a rebalance{more}: none of its members gets records until it ends",
+        "KFX111", _W, "a group", "{names} is in a rebalance: none of its members gets records until it ends{more}",
         "a member joins or left, or one does not answer the coordinator", _POSSIBLE,
         ("Ask again in a minute: an ordinary rebalance is over by then",
          "If it lasts, find the member that does not poll: kafka-consumer-groups.sh --describe --members"),
         "Do not restart all consumers: each start begins another rebalance", "consumers of the group",
+    ),
+    "late commit": Meaning(
+        "KFX304", _W, "a group", "a commit of {names} was not finished in time{more}: the coordinator waits until all "
+        "in-sync replicas of its partition of __consumer_offsets have it",
+        "a replica of that partition is slow or dead and still in the ISR, or the coordinator is overloaded", _POSSIBLE,
+        ("Describe __consumer_offsets, which shows its ISRs: kafka-topics.sh --describe",
+         "If they are whole, compare the load and the disks of the brokers that hold the partition of the group"),
+        "Do not reset the offsets of the group: the commits before are kept", "commits of the group",
     ),
     "storm": Meaning(
         "KFX111", _W, "a group", "{names} does not settle{more}: each removal begins another rebalance",

@@ -18,6 +18,11 @@ _LOG: Final = (
     r"(?=\[?\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:|%\d\||\{\"|(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b|\s*at |\s*Caused by:|"
     r"(?:[a-z]\w*\.)+[A-Z][\w$]*(?:Exception|Error)\b)"
 )
+#: How a line of `kcat -L` or of `kafka-topics --describe` begins.
+_TABLE: Final = (
+    r"Metadata for | +\d+ (?:brokers|topics):| +broker \d+ at | +topic \"| +partition \d+, leader |"
+    r"\s*Topic: ?\S+\s+Parti"
+)
 #: Prefixes of lines; `node` is the name of a host, pod, container or file in one.
 _PREFIXES: Final = tuple(
     map(
@@ -25,6 +30,7 @@ _PREFIXES: Final = tuple(
         (
             r" +\d+\t",  # cat -n
             r"(?:\s*(?:[>|\u2502`]|[-*\u2022](?=\s)(?!\s+-)))+\s?",  # mails, chats, lists
+            r"\d{4} [A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d\s+\|\s",  # web consoles of containers
             r"(?P<node>[\w.-]+)\s+\|(?:\s|$)",  # docker compose
             r"\[pod/(?P<node>[\w.-]+)/[\w.-]+\] ?",  # kubectl logs --prefix
             rf"\[?(?P<node>[a-z0-9][\w.-]*)(?: \u203a)? [a-z][\w.-]*\]? (?:\| )?{_LOG}",  # stern, kail
@@ -37,6 +43,7 @@ _PREFIXES: Final = tuple(
             r"(?P<node>(?:\S*/)?[\w.-]+\.(?:log|out|txt)[\w.-]*?)(?::(?:\d+:)?|-(?:\d+-)?(?=[\[\s]))",  # grep -H
             rf"\d+[:-](?:{_LOG}|(?=\s*(?:Topic|Partition):))",  # grep -n
             rf"(?:{_ISO}) (?P<node>\w[\w.-]*\[[\w.-]+\]): ",  # Heroku
+            rf"(?P<node>[\w.-]+): (?={_TABLE})",  # dsh, pdsh
             rf"{_ISO}\s+(?=\S)",  # kubectl logs --timestamps, docker logs -t
         ),
     )

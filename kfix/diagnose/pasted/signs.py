@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 _TP: Final = r"(?P<tp>[\w.-]{1,249}-\d{1,9})"
+_SLASHED: Final = r"(?P<topic>[\w.-]{1,249})/(?P<partition>\d{1,9})"
 _DIR: Final = r"(?P<detail>/\S*?)(?=[.,;:)\]]?(?:\s|$))"
 
 
@@ -22,7 +23,8 @@ _HINTS: Final = (
     "active controller", "Renouncing", "oters", "aiting for", "Truncating", "started", "STARTED", "shutting",
     "shut down", " ISR ", "zkVersion", "Socket error", "Session ", "Connected.", "ransition to", " elect", "-elect",
     "Election", "Deletion of", "Added fetcher", "active brokers", "xception", "copying log", "Stabilized group",
-    "to rebalance group", "has failed, removing", "nable to register", "RPC got timed out",
+    "to rebalance group", "has failed, removing", "nable to register", "RPC got timed out", "is now empty",
+    "oined group", "replicated (",
 )  # fmt: skip
 
 
@@ -151,7 +153,9 @@ SERVER: Final = (
            *(f"__consumer_offsets(?s:.*){pattern}" for pattern in _TOO_FEW)),
     *_sign("too few brokers", *_TOO_FEW),
     *_sign("min isr", rf"insync replicas for partition {_TP} is (?P<detail>\[\d+\], below required minimum \[\d+\])",
-           rf"current ISR .*?(?P<detail>insufficient to satisfy the min\.isr requirement of \d+) for .*?{_TP}"),
+           rf"current ISR .*?(?P<detail>insufficient to satisfy the min\.isr requirement of \d+) for .*?{_TP}",
+           # An operator that does not restart a broker because of it.
+           rf"{_SLASHED} is already under-?replicated \((?P<detail>[^)]*min\.insync\.replicas=\d+)"),
     *_sign("no voters", r"Starting voters are VoterSet\(voters=\{\}\)", r"UnattachedState\(.*?voters=\[\]"),
     *_sign("quorum", r"Election timed out before receiving sufficient vote responses",
            r"No controller appears to be active", r"Re-elect as candidate after election backoff",
@@ -169,10 +173,13 @@ SERVER: Final = (
            rf"(?:Unexpected error occurred|Error) while processing data for partition {_TP}"),
     *_sign("stale record", rf"\[Partition {_TP} broker=(?P<broker>\d+)\] Cached zkVersion"),
     *_sign("offline", rf"failed to change state for partition {_TP} from \w+ to OnlinePartition",
-           rf"error during state change of partition {_TP} from \w+ to Online"),
+           rf"error during state change of partition {_TP} from \w+ to Online",
+           rf"Failed to elect leader for partition {_TP} under strategy",
+           r"Topic (?P<topic>[\w.-]{1,249}) partition (?P<partition>\d+) Leader -1"),
     *_sign("expired", rf"Expiring \d+ record\(s\) for {_TP}: ?(?P<detail>\d+ ms has passed)",
            rf"(?P<detail>Timeout of \d+ms expired) before the position for partition {_TP} could be determined"),
-    *_sign("no metadata", r"(?P<detail>Topic [\w.-]{1,249} not present in metadata after \d+ ms)"),
+    *_sign("no metadata", r"(?P<detail>Topic [\w.-]{1,249} not present in metadata after \d+ ms)",
+           r"(?P<detail>Failed to update metadata after [\d.]+ m?s)"),
     *_sign("login", r"onnection to node (?P<broker>-?\d+) \(\S+\) failed authentication due to: (?P<detail>.{1,120})",
            r"(?P<detail>SASL authentication error: [\w :,.-]{1,120})",
            r"(?P<detail>SSL handshake failed: [\w :,.-]{1,120})"),
@@ -218,6 +225,16 @@ MEMBER_FAILED: Final = re.compile(
     r"Member (?P<member>\S+) in group (?P<group>.{1,249}?) has failed, removing it|"
     r"to rebalance group (?P<g>.{1,249}?) in state .*?reason: (?P<reason>[^)]*(?:expiration|poll timeout)[^)]*)"
 )
+#: A coordinator begins a rebalance of a group, and ends it.
+REBALANCES: Final = re.compile(r"to rebalance group (?P<group>.{1,249}?) in state ")
+SETTLED: Final = re.compile(
+    r"Stabilized group (?P<a>.{1,249}?) generation \d+|Group (?P<b>.{1,249}?) with generation \d+ is now empty"
+)
+#: An operator prints the replicas and the ISR of a partition for whose sake it does not restart a broker.
+HELD: Final = re.compile(
+    rf"{_SLASHED} (?:will be|is already) under-?replicated "
+    r"\(ISR=\{(?P<isr>[\d, ]*)\}, replicas=\[(?P<replicas>[\d, ]+)\], "
+)
 _STARTED: Final = r"(?:KafkaServer|BrokerServer) id=(?P<broker>\d+)\] (?:started$|Transition from STARTING to STARTED)"
 #: {kind: the wording that shows its end}. The subject is the error's, so `group` has to be in the same entry.
 ENDS: Final = (
@@ -244,13 +261,20 @@ UNAVAILABLE: Final = re.compile(
 GROUP: Final = re.compile(
     r"\bgroup(?:Id|\.id|_id)?=['\"]?(?P<a>[^\s,\]'\")]{1,249})|\b[Gg]roup \"(?P<b>[^\"]{1,249})\"|"
     r"(?:;|,) group: (?P<c>[^\s,]{1,249})|\bconsumergroup[ /](?P<d>[^\s/:]{1,249})|"
-    r"(?:coordinator dead .*? for|join|sync|joining|leave) group (?P<e>[\w.-]{1,249}):"
+    r"(?:coordinator dead .*? for|join|sync|joining|leave|[Ff]ailed for) group (?P<e>[\w.-]{1,249})(?:: | because |:$)|"
+    r"[Ss]uccessfully (?:joined|synced) group (?P<f>[\w.-]{1,249})(?= with )"
 )
 #: A consumer that was removed from its group, or leaves it, since it did not poll in time.
 SLOW_POLL: Final = re.compile(
     r"consumer poll timeout has expired|(?:longer|greater) than the configured max\.poll\.interval|"
-    r"the consumer is not part of an active group"
+    r"the consumer is not part of an active group|Commit cannot be completed since the group has already"
 )
+#: A consumer learns that its group is in a rebalance.
+REBALANCING: Final = re.compile(
+    r"because it is rebalancing|due to: group is already rebalancing|heartbeat failed since group is rebalancing"
+)
+#: A commit that the coordinator accepts and does not finish, since its replicas lag.
+LATE_COMMIT: Final = re.compile(r"Offset commit failed on partition .*?: (?P<detail>The request timed out)")
 #: Places at which a client prints a topic, with or without a partition.
 METADATA: Final = re.compile(r"Error while fetching metadata with correlation id \d+ ?: \{(?P<pairs>[^}]*)\}")
 PAIR: Final = re.compile(r"(?P<topic>[\w.-]{1,249})=(?P<error>[A-Z_]{8,60})(?=,|$)")
@@ -259,7 +283,7 @@ TOPIC: Final = re.compile(
     r"(?<![\w.\"-])(?P<c>[\w.-]{1,249}) \[\d+\](?=[ :,@]|$)|\btopic=['\"]?(?P<d>[\w.-]{1,249})|"
     r"(?:;|,) topic: (?P<e>[\w.-]{1,249})|\b(?:consuming|consumer|leader)[ /](?P<f>[\w.-]{1,249})/\d+\b|"
     r"\b(?:partition \d+ of|message to topic) (?P<g>[\w.-]{1,249})(?=[:, ]|$)|"
-    r"\bmessages to (?P<h>[\w.-]{1,249}) \(partition \d+"
+    r"\bmessages to (?P<h>[\w.-]{1,249}) \(partition \d+|\bof topic (?P<i>[\w.-]{1,249}) partition \d+:"
 )
 #: librdkafka: events of a connection with a broker whose id it knows.
 CONNECTION: Final = re.compile(

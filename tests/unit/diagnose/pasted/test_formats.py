@@ -94,6 +94,14 @@ def test_groups_come_from_each_table_of_the_tool() -> None:
     assert found.skipped.lines == 0
 
 
+def test_rows_that_a_terminal_has_wrapped_below_a_wrapped_header_are_whole() -> None:
+    found = gather(
+        "GROUP  TOPIC  PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG\nCONSUMER-ID  HOST  CLIENT-ID\n"
+        "new  orders  0  1  2  1\n-  -  -\nnew  orders  1  1  2  1\nc-1  /10.0.0.1  c\nSome prose of six words more\n"
+    )
+    assert (found.groups, found.skipped.lines) == ({"new": ""}, 1)
+
+
 def test_a_row_keeps_configs_with_commas_and_json() -> None:
     constraints = 'confluent.placement.constraints={"version":1,"replicas":[{"count":2}]}'
     found = gather(f"Topic: x PartitionCount: 1 Configs: cleanup.policy=compact,delete,{constraints},a.b=c\n{ROW}")
