@@ -59,6 +59,7 @@ ELSEWHERE = {
     "greater than the configured max.poll.interval": "clients of other languages",
     "kafka.clients.NetworkClient.poll": "the JVM, of a stack",
     "replicated": "Strimzi",
+    "Marking the coordinator": "Kafka up to 2.0",
     "because it is rebalancing": "kafka-python up to 2.0",
 }
 

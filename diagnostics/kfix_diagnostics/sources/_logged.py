@@ -177,6 +177,13 @@ MEANINGS: Final = {
          "If it repeats, give each instance a transactional.id of its own, and look for long pauses of the fenced one"),
         "Do not send the records of the fenced producer again without a check: the new one may have sent them",
     ),
+    "producer id": Meaning(
+        "KFX117", _W, "a producer", "a producer waits in vain for its producer id: {detail}",
+        "the transaction coordinator does not answer, or its partition of __transaction_state has no leader or too "
+        "few in-sync replicas", _POSSIBLE,
+        ("Describe __transaction_state, for partitions without a leader and short ISRs: kafka-topics.sh --describe",),
+        "Do not change the transactional.id: transactions of the old one may be open", "the producer",
+    ),
     "out of range": Meaning(
         "KFX113", _W, "partitions", "a consumer asked {names} for an offset that the log does not have{more}",
         "retention deleted the records before they were read, or an unclean election or a new topic made the log "

@@ -30,6 +30,7 @@ _PREFIXES: Final = tuple(
         (
             r" +\d+\t",  # cat -n
             r"(?:\s*(?:[>|\u2502`]|[-*\u2022](?=\s)(?!\s+-)))+\s?",  # mails, chats, lists
+            r"[a-z][\w.-]*: (?=\d{4}/\d\d/\d\d \d\d:\d\d:\d\d )",  # the logger of Go with a prefix
             r"\d{4} [A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d\s+\|\s",  # web consoles of containers
             r"(?P<node>[\w.-]+)\s+\|(?:\s|$)",  # docker compose
             r"\[pod/(?P<node>[\w.-]+)/[\w.-]+\] ?",  # kubectl logs --prefix

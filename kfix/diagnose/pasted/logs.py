@@ -143,7 +143,9 @@ class LogFormat:
         statement = interpret(first, self._wordings, entry.line.where)
         if statement is not None:
             self._add(statement, entry)
-        sign = next(signs.signs_in(signs.SERVER, entry.text), None)
+        # The logger of a broker shows whose entry it is.
+        whole = f"{entry.text}\nat {entry.logger}" if entry.logger.startswith("kafka.") else entry.text
+        sign = next(signs.signs_in(signs.SERVER, whole), None)
         if sign is not None:
             self._sign(*sign, entry)
         if registered := _REGISTERED.search(entry.text):

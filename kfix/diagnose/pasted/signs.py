@@ -24,7 +24,7 @@ _HINTS: Final = (
     "shut down", " ISR ", "zkVersion", "Socket error", "Session ", "Connected.", "ransition to", " elect", "-elect",
     "Election", "Deletion of", "Added fetcher", "active brokers", "xception", "copying log", "Stabilized group",
     "to rebalance group", "has failed, removing", "nable to register", "RPC got timed out", "is now empty",
-    "oined group", "replicated (",
+    "oined group", "replicated (", " for group ",
 )  # fmt: skip
 
 
@@ -150,7 +150,9 @@ SERVER: Final = (
            rf"UNCLEAN partition change for {_TP}"),
     *_sign("offsets topic",
            r"(?P<detail>alive brokers '\d+' does not meet the required replication factor '\d+')",
-           *(f"__consumer_offsets(?s:.*){pattern}" for pattern in _TOO_FEW)),
+           *(f"__consumer_offsets(?s:.*){pattern}" for pattern in _TOO_FEW),
+           # Created for the first group that asks for its coordinator.
+           *(f"{pattern}(?s:.*)handle{api}Coordinator" for pattern in _TOO_FEW for api in ("Group", "Find"))),
     *_sign("too few brokers", *_TOO_FEW),
     *_sign("min isr", rf"insync replicas for partition {_TP} is (?P<detail>\[\d+\], below required minimum \[\d+\])",
            rf"current ISR .*?(?P<detail>insufficient to satisfy the min\.isr requirement of \d+) for .*?{_TP}",
@@ -179,7 +181,10 @@ SERVER: Final = (
     *_sign("expired", rf"Expiring \d+ record\(s\) for {_TP}: ?(?P<detail>\d+ ms has passed)",
            rf"(?P<detail>Timeout of \d+ms expired) before the position for partition {_TP} could be determined"),
     *_sign("no metadata", r"(?P<detail>Topic [\w.-]{1,249} not present in metadata after \d+ ms)",
-           r"(?P<detail>Failed to update metadata after [\d.]+ m?s)"),
+           r"(?P<detail>Failed to update metadata after [\d.]+ m?s)",
+           r"(?P<detail>Timeout expired while fetching topic metadata)"),
+    *_sign("producer id", r"(?P<detail>Failed to initialize Producer ID: [\w: ]+)",
+           r"(?P<detail>Timeout expired after \d+ ?ms while awaiting InitProducerId)"),
     *_sign("login", r"onnection to node (?P<broker>-?\d+) \(\S+\) failed authentication due to: (?P<detail>.{1,120})",
            r"(?P<detail>SASL authentication error: [\w :,.-]{1,120})",
            r"(?P<detail>SSL handshake failed: [\w :,.-]{1,120})"),
@@ -250,18 +255,20 @@ ENDS: Final = (
 )  # fmt: skip
 #: A coordinator was named, so there is one; the next answer shows whether it works.
 DISCOVERED: Final = re.compile(
-    r'Discovered group coordinator|Group "[^"]+" coordinator is \S+ id \d+|'
+    r'Discovered (?:group )?coordinator|Group "[^"]+" coordinator is \S+ id \d+|'
     r"coordinator for (?:consumer)?group \S+ is #\d+"
 )
 UNAVAILABLE: Final = re.compile(
     r"[Gg]roup coordinator \S+ \(id: \d+ rack: \S*?\) is unavailable or invalid|"
+    r"Marking the coordinator \S+ \(id: \d+ rack: \S*?\) dead for group|"
     r"coordinator for (?:consumer)?group \S+ is unavailable"
 )
 #: Places at which a client prints the name of a group.
 GROUP: Final = re.compile(
     r"\bgroup(?:Id|\.id|_id)?=['\"]?(?P<a>[^\s,\]'\")]{1,249})|\b[Gg]roup \"(?P<b>[^\"]{1,249})\"|"
     r"(?:;|,) group: (?P<c>[^\s,]{1,249})|\bconsumergroup[ /](?P<d>[^\s/:]{1,249})|"
-    r"(?:coordinator dead .*? for|join|sync|joining|leave|[Ff]ailed for) group (?P<e>[\w.-]{1,249})(?:: | because |:$)|"
+    r"(?:coordinator (?:dead .*? |\S+ \(id: .*?\) (?:dead )?)?for|join|sync|joining|leave|[Ff]ailed for) "
+    r"group (?P<e>[\w.-]{1,249}?)(?:: | because |[:.]?$)|"
     r"[Ss]uccessfully (?:joined|synced) group (?P<f>[\w.-]{1,249})(?= with )"
 )
 #: A consumer that was removed from its group, or leaves it, since it did not poll in time.
@@ -303,5 +310,5 @@ OPENING: Final = re.compile(
 #: An error that a client prints as an object, without naming its subject.
 UNNAMED: Final = re.compile(
     r"KafkaError\{code=|^org\.apache\.kafka\.common\.errors\.\w+Exception: |"
-    r"\[Connection\] Response (?:Metadata|GroupCoordinator|Produce|Fetch)\("
+    r"\[Connection\] Response (?:Metadata|GroupCoordinator|Produce|Fetch)\(|Group Coordinator Not Available; retry"
 )
