@@ -225,7 +225,7 @@ def _of_kind(meaning: Meaning, found: list[Complaint], case: CaseFile) -> Findin
     names = _groups(groups) if meaning.about == "a group" else per_topic(tps) or some(named)
     details = tuple(dict.fromkeys(c.detail for c in found if c.detail))
     words = {
-        "names": names,
+        "names": names or "a partition that the text does not name",
         "first": named[0] if named else "NAME",
         "have": has(max(len(named), 1)),
         "detail": some(details) or "the text names nothing more",

@@ -30,6 +30,8 @@ _UNDATED: Final = (
     re.compile(r".{0,120}?\[thrd:[^\]]*\]: (?P<rest>.*)", re.DOTALL),
     re.compile(r"\[[^\]]{1,60}\] (?P<level>TRACE|DEBUG|INFO|WARN|ERROR) (?P<rest>[a-z]\w*\..*)", re.DOTALL),
     re.compile(r"% (?P<level>ERROR|FATAL): (?P<rest>.*)", re.DOTALL),
+    re.compile(r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d (?P<level>TRACE|DEBUG|INFO|WARN|ERROR|FATAL) (?P<rest>.*)", re.DOTALL),
+    re.compile(r"(?P<rest>(?:[\w\[].{0,80}: )?kafka server: .*)", re.DOTALL),
     re.compile(r"\[?(?P<level>TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL)\s*(?:\]|:|\b)\s*(?P<rest>.+)", re.DOTALL),
     re.compile(r"\d\d:\d\d:\d\d[.,]\d{3} \[(?P<level>\w+)\]\s+(?P<rest>.*)", re.DOTALL),
     re.compile(r"\d\d:\d\d:\d\d[.,]\d{3} \[[^\]]*\] (?P<level>[A-Z]+)\s+(?P<rest>.*)", re.DOTALL),
@@ -73,7 +75,7 @@ class LogEntry(NamedTuple):
     def unfinished(self) -> bool:
         """Returns whether the message continues in the next line, as Elixir's logger prints it."""
         first, *more = self.text.split("\n")
-        return len(more) < _MOST_MORE and first.endswith(":")
+        return len(more) < _MOST_MORE and first.endswith((":", "->"))
 
 
 def log_entry(line: PastedLine, clock: LogClock) -> LogEntry | None:

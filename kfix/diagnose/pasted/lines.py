@@ -50,7 +50,7 @@ _PREFIXES: Final = tuple(
     )
 )
 _MOST_PREFIXES: Final = 6
-_QUOTES: Final = "\"'`\u201c\u201d\u2018\u2019"
+_QUOTES: Final = "\"'`_\u201c\u201d\u2018\u2019"
 _MESSAGE: Final = ("log", "message", "msg", "MESSAGE", "short_message")
 _JSON_LOG: Final = re.compile(r'\{.*"(?:log|message|msg|MESSAGE|short_message)"\s*:')
 _TIMES: Final = ("timestamp", "@timestamp", "time", "ts", "instant")

@@ -44,11 +44,11 @@ _FETCHES: Final = re.compile(r"\[ReplicaFetcherManager on broker (?P<broker>\d+)
 _FETCHED: Final = re.compile(r"([\w.-]{1,249}-\d{1,9}) -> ")
 #: An exception of a client that is pasted without its entry.
 _THROWN: Final = re.compile(
-    r"(?:cimpl\.KafkaException: )?KafkaError\{|"
+    r"(?:[\w.]+: )?KafkaError\{|"
     r"(?:Exception in thread \"[^\"]*\" )?(?:java\.lang\.OutOfMemoryError: |"
     r"org\.apache\.kafka\.(?:common|common\.errors|clients\.\w+)\.\w+Exception\b|kafka\.common\.\w+: )"
 )
-_OF_LIBRDKAFKA: Final = re.compile(r"cimpl\.|KafkaError\{")
+_OF_LIBRDKAFKA: Final = re.compile(r"(?:[\w.]+: )?KafkaError\{")
 #: An exception in a stack trace; the last one is the cause of those above it.
 _CAUSE: Final = re.compile(r"^(?:Caused by: )?(?:[a-z]\w*\.)+([A-Z][\w$]*(?:Exception|Error)\b.*)", re.MULTILINE)
 #: Elections of controllers; this many within minutes mean that no controller lasts.

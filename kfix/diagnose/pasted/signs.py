@@ -209,7 +209,10 @@ SERVER: Final = (
            rf"OffsetOutOfRangeException: (?s:.{{0,200}}?)partitions: \{{{_TP}=(?P<detail>\d+)",
            r"(?<![\w.-])(?P<topic>[\w.-]{1,249}) \[(?P<partition>\d+)\]: offset reset \(at (?P<detail>offset \d+)"
            r".*?out of range",
-           r"consuming (?P<topic>[\w.-]{1,249})/(?P<partition>\d+): .*?outside the range of offsets"),
+           r"consuming (?P<topic>[\w.-]{1,249})/(?P<partition>\d+): .*?outside the range of offsets",
+           r"is out of range for topic-partition TopicPartition\(topic=u?'(?P<topic>[\w.-]{1,249})', "
+           r"partition=(?P<partition>\d+)",
+           r"KafkaError\{.*?Broker: Offset out of range"),
     *_sign("stopped", r"(?P<detail>Fatal error during \w+ startup)", r"(?P<detail>Fatal error during \w+ shutdown)",
            r"(?P<detail>Received a fatal error while waiting for [\w ]+)",
            r"(?P<detail>There was an error in one of the threads during logs loading: .{1,150})",
@@ -290,7 +293,8 @@ TOPIC: Final = re.compile(
     r"(?<![\w.\"-])(?P<c>[\w.-]{1,249}) \[\d+\](?=[ :,@]|$)|\btopic=['\"]?(?P<d>[\w.-]{1,249})|"
     r"(?:;|,) topic: (?P<e>[\w.-]{1,249})|\b(?:consuming|consumer|leader)[ /](?P<f>[\w.-]{1,249})/\d+\b|"
     r"\b(?:partition \d+ of|message to topic) (?P<g>[\w.-]{1,249})(?=[:, ]|$)|"
-    r"\bmessages to (?P<h>[\w.-]{1,249}) \(partition \d+|\bof topic (?P<i>[\w.-]{1,249}) partition \d+:"
+    r"\bmessages to (?P<h>[\w.-]{1,249}) \(partition \d+|\bof topic (?P<i>[\w.-]{1,249}) partition \d+:|"
+    r"\bpartition metadata for topic (?P<j>[\w.-]{1,249}) due to "
 )
 #: librdkafka: events of a connection with a broker whose id it knows.
 CONNECTION: Final = re.compile(
@@ -310,5 +314,6 @@ OPENING: Final = re.compile(
 #: An error that a client prints as an object, without naming its subject.
 UNNAMED: Final = re.compile(
     r"KafkaError\{code=|^org\.apache\.kafka\.common\.errors\.\w+Exception: |"
-    r"\[Connection\] Response (?:Metadata|GroupCoordinator|Produce|Fetch)\(|Group Coordinator Not Available; retry"
+    r"\[Connection\] Response (?:Metadata|GroupCoordinator|Produce|Fetch)\(|Group Coordinator Not Available; retry|"
+    r"(?:^|\[E\] |panic: )kafka server: "
 )

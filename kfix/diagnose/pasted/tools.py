@@ -29,6 +29,8 @@ _TRANSACTION: Final = re.compile(
 )
 _VERSIONS: Final = re.compile(r"\S+:\d+ \(id: (?P<broker>\d+) rack: \S+(?: isFenced: \w+)?\) -> (?P<error>ERROR: .*)?")
 _API: Final = re.compile(r"\w+\(\d+\): (?:\d+|UNSUPPORTED)|\)$")
+#: A row of kafka-cluster.sh list-endpoints: the id of a node, its address, rack, state and kind.
+_ENDPOINT: Final = re.compile(r"(?P<id>\d+)\s+\S+\s+\d+\s+\S+\s+(?:(?P<fenced>fenced)|unfenced)\s+broker$")
 _PODS: Final = re.compile(r"(?:NAMESPACE\s+)?NAME\s+READY\s+STATUS\s+RESTARTS\s+AGE")
 _POD: Final = re.compile(
     r"(?:\S+\s+)?(?P<pod>[a-z0-9][\w.-]*-\d+)\s+(?P<ready>\d+)/(?P<wanted>\d+)\s+(?P<status>[A-Z]\S*)\s+\d"
@@ -65,8 +67,8 @@ _GAUGE: Final = re.compile(
     re.IGNORECASE,
 )
 _RPK_HEAD: Final = re.compile(
-    r"CLUSTER HEALTH OVERVIEW$|redpanda\.[\da-f-]{36}$|PARTITION\s+LEADER\s+EPOCH\s|ID\s+HOST\s+PORT(?:\s|$)|"
-    r"NAME\s+PARTITIONS\s+REPLICAS$|SUMMARY$"
+    r"CLUSTER HEALTH OVERVIEW$|redpanda\.[\da-f-]{36}$|PARTITION\s+LEADER\s+EPOCH\s|"
+    r"ID\s+HOST\s+PORT(?!.*\sENDPOINT_TYPE)(?:\s|$)|NAME\s+PARTITIONS\s+REPLICAS$|SUMMARY$"
 )
 #: A rule below a heading, a row of numbers, a named value.
 _RPK_ROW: Final = re.compile(r"={3,}$|-?\d+\*?\s+\S|[\w.-]+\s+\d+(?:\s+\d+)?$|[A-Z][\w -]*(?: \(\d+\))?:?(?:\s|$)")
@@ -81,9 +83,11 @@ _MOVE_FAILED: Final = re.compile(
 
 _DOCKER_PS, _COMPOSE_PS = "docker ps", "docker compose ps"
 _OF_DOCKER: Final = frozenset({_DOCKER_PS, _COMPOSE_PS})
+_ENDPOINTS: Final = "kafka-cluster list-endpoints"
 _HEADS: Final = (
     (_HANGING, "kafka-transactions"),
     (_PODS, "kubectl get pods"),
+    (re.compile(r"ID\s+HOST\s+PORT\s.*ENDPOINT_TYPE"), _ENDPOINTS),
     (re.compile(r"CONTAINER ID\s+IMAGE\s"), _DOCKER_PS),
     (re.compile(r"NAME\s+(?:IMAGE\s+)?COMMAND\s+SERVICE\s|Name\s+Command\s+State\b"), _COMPOSE_PS),
 )
@@ -122,6 +126,14 @@ class ToolsFormat:
             pod = _POD.match(line.text)
             if pod is not None and pod["ready"] != pod["wanted"] and pod["status"] != "Completed":
                 self._gathered.complain("pod", pod["pod"], -1, line, detail=f"{pod['pod']} ({pod['status']})")
+            return self._used(self._table)
+        if self._table == _ENDPOINTS and (found := _ENDPOINT.match(line.text)):
+            broker = number(found["id"], "broker")
+            if found["fenced"]:
+                self._gathered.say_dead(broker, "is fenced")
+                self._gathered.complain("gone", "", -1, line, broker=broker)
+            else:
+                self._gathered.say_alive(broker, "is not fenced")
             return self._used(self._table)
         if self._table in _OF_DOCKER and (found := _CONTAINER.match(line.text)):
             self._container(found, line)

@@ -102,6 +102,15 @@ def test_rows_that_a_terminal_has_wrapped_below_a_wrapped_header_are_whole() -> 
     assert (found.groups, found.skipped.lines) == ({"new": ""}, 1)
 
 
+def test_endpoints_show_who_is_fenced() -> None:
+    found = gather(
+        "ID         HOST      PORT       RACK       STATE      ENDPOINT_TYPE\n"
+        "4          localhost 29092      null       unfenced   broker\n5  localhost 39092  null  fenced  broker\n"
+    )
+    assert (set(found.alive), set(found.dead), found.skipped.lines) == ({4}, {5}, 0)
+    assert [(error.about, error.broker) for error in found.lasting()] == [("gone", 5)]
+
+
 def test_a_row_keeps_configs_with_commas_and_json() -> None:
     constraints = 'confluent.placement.constraints={"version":1,"replicas":[{"count":2}]}'
     found = gather(f"Topic: x PartitionCount: 1 Configs: cleanup.policy=compact,delete,{constraints},a.b=c\n{ROW}")
