@@ -59,8 +59,11 @@ ELSEWHERE = {
     "greater than the configured max.poll.interval": "clients of other languages",
     "kafka.clients.NetworkClient.poll": "the JVM, of a stack",
     "replicated": "Strimzi",
+    "handleGroupCoordinatorRequest": "Kafka up to 0.10",
     "Marking the coordinator": "Kafka up to 2.0",
     "because it is rebalancing": "kafka-python up to 2.0",
+    "for topic-partition TopicPartition": "kafka-python up to 2.0",
+    "Broker: Offset out of range": "confluent-kafka, around a text of librdkafka",
 }
 
 

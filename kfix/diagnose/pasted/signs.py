@@ -152,7 +152,7 @@ SERVER: Final = (
            r"(?P<detail>alive brokers '\d+' does not meet the required replication factor '\d+')",
            *(f"__consumer_offsets(?s:.*){pattern}" for pattern in _TOO_FEW),
            # Created for the first group that asks for its coordinator.
-           *(f"{pattern}(?s:.*)handle{api}Coordinator" for pattern in _TOO_FEW for api in ("Group", "Find"))),
+           *(f"{pattern}(?s:.*)handle{api}CoordinatorRequest" for pattern in _TOO_FEW for api in ("Group", "Find"))),
     *_sign("too few brokers", *_TOO_FEW),
     *_sign("min isr", rf"insync replicas for partition {_TP} is (?P<detail>\[\d+\], below required minimum \[\d+\])",
            rf"current ISR .*?(?P<detail>insufficient to satisfy the min\.isr requirement of \d+) for .*?{_TP}",
