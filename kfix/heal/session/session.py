@@ -292,19 +292,26 @@ def for_plan(access: Access, plan: Plan) -> Access:
     )
 
 
-def left_by(app: App, access: Access, plan: Plan) -> tuple[str, ...] | None:
-    """Returns the keys of findings that the same runbook is for and this plan, of one finding, did not cover.
+def left_by(app: App, access: Access, plan: Plan) -> Mapping[str, str] | None:
+    """Returns the findings that the same runbook is for and this plan, of one finding, did not cover: the key and the
+    command of each, which has the parameters that the runbook needs.
 
-    None: the cluster could not be read again.
+    A finding without partitions is covered by no plan: its key shows what it is about. None: the cluster could not be
+    read again.
     """
     try:
         found = app.clusters.findings_before_change(access, plan.judged)
     except UnreachableError:
         return None
     covered = set(plan.finding.partitions)
-    every = (each for head in found for each in head.walk() if not each.unsettled)
-    same = (each for each in every if any(remedy.runbook == plan.runbook.id for remedy in each.remedies))
-    return tuple(each.key for each in same if not covered.issuperset(each.partitions))
+    return {
+        each.key: remedy.command
+        for head in found
+        for each in head.walk()
+        if not each.unsettled and (not each.partitions or not covered.issuperset(each.partitions))
+        for remedy in each.remedies
+        if remedy.runbook == plan.runbook.id
+    }
 
 
 @dataclass(frozen=True, slots=True)
