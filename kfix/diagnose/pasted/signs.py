@@ -22,7 +22,8 @@ _HINTS: Final = (
     "active controller", "Renouncing", "oters", "aiting for", "Truncating", "started", "STARTED", "shutting",
     "shut down", " ISR ", "zkVersion", "Socket error", "Session ", "Connected.", "ransition to", " elect", "-elect",
     "Election", "Deletion of", "Added fetcher", "active brokers", "xception", "copying log", "Stabilized group",
-    "to rebalance group", "has failed, removing", "nable to register", "RPC got timed out",
+    "to rebalance group", "has failed, removing", "nable to register", "RPC got timed out", "created znode at",
+    "state change to [retrying]",
 )  # fmt: skip
 
 
@@ -228,7 +229,8 @@ ENDS: Final = (
     *_sign("memory", _STARTED),
     *_sign("controllers", _STARTED, r"The broker has been unfenced"),
     *_sign("zookeeper", r"Session establishment complete", r"\] Connected\."),
-    *_sign("session", r"Session establishment complete"),
+    *_sign("session", r"Session establishment complete", r"Stat of the created znode at /brokers/ids/\d+ is",
+           r"Registered broker \d+ at path /brokers/ids/"),
     *_sign("quorum", r"ransition to (?:Leader|Follower)(?:State)?\(", r"Becoming the active controller at epoch"),
 )  # fmt: skip
 #: A coordinator was named, so there is one; the next answer shows whether it works.
@@ -249,7 +251,7 @@ GROUP: Final = re.compile(
 #: A consumer that was removed from its group, or leaves it, since it did not poll in time.
 SLOW_POLL: Final = re.compile(
     r"consumer poll timeout has expired|(?:longer|greater) than the configured max\.poll\.interval|"
-    r"the consumer is not part of an active group"
+    r"the consumer is not part of an active group|ommit cannot be completed since the group has already rebalanced"
 )
 #: Places at which a client prints a topic, with or without a partition.
 METADATA: Final = re.compile(r"Error while fetching metadata with correlation id \d+ ?: \{(?P<pairs>[^}]*)\}")
@@ -259,7 +261,7 @@ TOPIC: Final = re.compile(
     r"(?<![\w.\"-])(?P<c>[\w.-]{1,249}) \[\d+\](?=[ :,@]|$)|\btopic=['\"]?(?P<d>[\w.-]{1,249})|"
     r"(?:;|,) topic: (?P<e>[\w.-]{1,249})|\b(?:consuming|consumer|leader)[ /](?P<f>[\w.-]{1,249})/\d+\b|"
     r"\b(?:partition \d+ of|message to topic) (?P<g>[\w.-]{1,249})(?=[:, ]|$)|"
-    r"\bmessages to (?P<h>[\w.-]{1,249}) \(partition \d+"
+    r"\bmessages to (?P<h>[\w.-]{1,249}) \(partition \d+|\[retrying\] on (?P<i>[\w.-]{1,249})/\d+ because"
 )
 #: librdkafka: events of a connection with a broker whose id it knows.
 CONNECTION: Final = re.compile(
@@ -278,6 +280,7 @@ OPENING: Final = re.compile(
 )
 #: An error that a client prints as an object, without naming its subject.
 UNNAMED: Final = re.compile(
-    r"KafkaError\{code=|^org\.apache\.kafka\.common\.errors\.\w+Exception: |"
+    r"KafkaError\{code=|^kafka server: |^client/metadata found some partitions|"
+    r"^org\.apache\.kafka\.common\.errors\.\w+Exception: |"
     r"\[Connection\] Response (?:Metadata|GroupCoordinator|Produce|Fetch)\("
 )
