@@ -293,8 +293,8 @@ def for_plan(access: Access, plan: Plan) -> Access:
 
 
 def left_by(app: App, access: Access, plan: Plan) -> Mapping[str, str] | None:
-    """Returns the findings that the same runbook is for and this plan, of one finding, did not cover: the key and the
-    command of each, which has the parameters that the runbook needs.
+    """Returns the findings that the same runbook is for and whose partitions the proof of this plan, of one finding,
+    does not name: the key and the command of each, which has the parameters that the runbook needs.
 
     A finding without partitions is covered by no plan: its key shows what it is about. None: the cluster could not be
     read again.
@@ -303,7 +303,8 @@ def left_by(app: App, access: Access, plan: Plan) -> Mapping[str, str] | None:
         found = app.clusters.findings_before_change(access, plan.judged)
     except UnreachableError:
         return None
-    covered = set(plan.finding.partitions)
+    named = {str(each) for check in plan.goal.checks for arg in check.args.values() for each in _each(arg)}
+    covered = {tp for tp in plan.finding.partitions if str(tp) in named or tp.topic in named}
     return {
         each.key: remedy.command
         for head in found
@@ -312,6 +313,10 @@ def left_by(app: App, access: Access, plan: Plan) -> Mapping[str, str] | None:
         for remedy in each.remedies
         if remedy.runbook == plan.runbook.id
     }
+
+
+def _each(arg: object) -> tuple[object, ...]:
+    return arg if isinstance(arg, tuple) else (arg,)
 
 
 @dataclass(frozen=True, slots=True)
