@@ -117,11 +117,11 @@ def _start(ids: tuple[int, ...], case: CaseFile) -> str:
         there = "the process" if len(strays) == 1 else "the processes"
         return f"Stop {there} of another cluster at {', '.join(strays)}, then start {brokers_named(ids)} with {own}"
     frozen = [b for b in ids if b in case.frozen]
+    disks = f"with {'its old disk' if len(ids) == 1 else 'their old disks'}, never with an empty one"
     if not frozen:
-        disks = "its old disk" if len(ids) == 1 else "their old disks"
-        return f"Start {brokers_named(ids)} with {disks}, never with an empty one"
+        return f"Start {brokers_named(ids)} {disks}"
     ending = f"End the frozen {'process' if len(frozen) == 1 else 'processes'} of {brokers_named(frozen)}, then start "
-    return ending + (them(len(ids)) if frozen == list(ids) else brokers_named(ids))
+    return f"{ending}{them(len(ids)) if frozen == list(ids) else brokers_named(ids)} {disks}"
 
 
 def runbook(case: CaseFile, name: str, text: str, *params: str) -> Remedy:

@@ -53,8 +53,8 @@ class Case:
 
 _GROUP = ("--group", "{group}")
 _LATENT = ("--prevention",)
-_START = Apply("isr-dead", {"within": "90s"}, by_hand=start_brokers)
-_CATCH_UP = Apply("under-min-isr", {"settle": "1s", "bring_back_within": "90s"}, by_hand=start_brokers)
+_START = Apply("isr-dead", times={"within": "90s"}, by_hand=start_brokers)
+_CATCH_UP = Apply("under-min-isr", times={"settle": "1s", "bring_back_within": "90s"}, by_hand=start_brokers)
 _HEAL = ByHand("heal the network", heal_network)
 _LOST = NothingToDo("the records are gone: the finding states how many, and of which partitions")
 
@@ -67,7 +67,7 @@ CASES: Mapping[str, Case] = {
     "healthy": Case((), ()),
     "metadata-divergence": Case(("KFX201",), (Apply("metadata-divergence"),)),
     "coordinator-stuck": Case(("KFX101",), (Apply("coordinator-stuck"),)),
-    "coordinator-silent": Case(("KFX106",), (Apply("coordinator-not-answering", {"settle": "2s"}),)),
+    "coordinator-silent": Case(("KFX106",), (Apply("coordinator-not-answering", times={"settle": "2s"}),)),
     "coordinator-unreachable": Case(
         ("KFX110", "KFX402"), (Mended("correct advertised.listeners of the broker"),), asked=_GROUP
     ),
@@ -137,7 +137,11 @@ CASES: Mapping[str, Case] = {
     "migration-stuck": Case(("KFX819",), (Mended("take the migration back: the controller, /migration, the brokers"),)),
     "ghost-registration": Case(
         ("KFX405",),
-        (RemoveRegistration("remove-ghost-registration", {"broker": "{ghost}", "dead_for": "3s", "settle": "1s"}),),
+        (
+            RemoveRegistration(
+                "remove-ghost-registration", {"broker": "{ghost}"}, times={"dead_for": "3s", "settle": "1s"}
+            ),
+        ),
     ),
     "quorum-at-risk": Case(("KFX812",), (ByHand("start the controller", start_controllers),), layout=QUORUM),
     "quorum-lost": Case(

@@ -46,6 +46,7 @@ _UNNAMED = -1
 #: The two forms of a word in a `Meaning`.
 _NUMBER = re.compile(r"\[([^|\]]+)\|([^\]]+)\]")
 _LEADER_ERRORS = frozenset({5, 6, 19, 20})
+_MIN_ISR_ERRORS = frozenset({19, 20})
 #: Why a broker does not start, or stops.
 _NO_START = (
     "files",
@@ -206,15 +207,22 @@ def _of_topics(found: list[Complaint], case: CaseFile, *, over: bool) -> Finding
         severity=Severity.WARNING if over else Severity.CRITICAL,
         obj=who,
         summary=f"clients of {who} report an error: {_errors(found)}{past}",
-        cause=Cause(
-            "the leader moved" if over else "a partition has no leader, or too few replicas are in sync",
-            Confidence.POSSIBLE,
-        ),
+        cause=_cause_of_topics({c.code for c in found}, over=over),
         evidence=_evidence(found),
         blocked=Blocked() if over else Blocked(f"clients of {who}"),
         remedies=(*(() if over else (describe,)), diagnose_again(case, "Diagnose the cluster itself")),
         never=("Do not trigger an unclean election: an in-sync replica may be alive",),
     )
+
+
+def _cause_of_topics(codes: set[int], *, over: bool) -> Cause:
+    if over:
+        return Cause("the leader moved", Confidence.POSSIBLE)
+    if codes <= _MIN_ISR_ERRORS:
+        return Cause("fewer replicas are in sync than min.insync.replicas requires", Confidence.LIKELY)
+    if not codes & _MIN_ISR_ERRORS:
+        return Cause("a partition has no leader, or its leader moved", Confidence.POSSIBLE)
+    return Cause("a partition has no leader, or too few replicas are in sync", Confidence.POSSIBLE)
 
 
 def _of_kind(meaning: Meaning, found: list[Complaint], case: CaseFile) -> Finding:

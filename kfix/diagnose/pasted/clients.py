@@ -36,6 +36,7 @@ _WORDINGS: Final = {
         "LEADER_NOT_AVAILABLE",
         "There is no leader for this topic-partition as we are in the middle of a leadership election",
         "there is currently no leader for this partition",
+        "found some partitions to be leaderless",
     ),
     6: (
         "NOT_LEADER_OR_FOLLOWER",

@@ -59,7 +59,7 @@ _LOGGERS: Final = ("logger_name", "loggerName", "logger", "log.logger")
 _NODES: Final = ("host", "hostname", "pod_name", "pod", "_HOSTNAME", "container_name")
 #: Fields of a JSON entry that name its subject.
 _SUBJECTS: Final = ("error", "err", "groupId", "group", "topic", "partition", "brokerId", "broker")
-_TRACES: Final = ("stack_trace", "error.stack_trace", "stacktrace", "exc_info")
+_TRACES: Final = ("stack_trace", "error.stack_trace", "stacktrace", "exc_info", "exception")
 #: Exceptions as log4j's JSON layouts print them: (the field, its class, its message).
 _THROWN: Final = (("thrown", "name", "message"), ("exception", "exception_class", "exception_message"))
 
@@ -140,7 +140,7 @@ def _unwrapped(entry: dict[str, Any]) -> tuple[str, str]:
 
 def _trace(entry: dict[str, Any]) -> str:
     """Returns the exception of a JSON entry as the lines below an entry of Kafka, "" without one."""
-    if trace := next((str(entry[key]) for key in _TRACES if entry.get(key)), ""):
+    if trace := next((entry[key] for key in _TRACES if isinstance(entry.get(key), str)), ""):
         return f"\n{trace}"
     thrown = [(_dict(entry.get(field)), name, text) for field, name, text in _THROWN]
     return next((f"\n{each[name]}: {each.get(text)}" for each, name, text in thrown if name in each), "")

@@ -216,6 +216,8 @@ class LogFormat:
 
     def _state(self, tp: TopicPartition, view: PartitionView, entry: LogEntry, epoch: int) -> None:
         old = self._partitions.get(tp)
+        if view.leader >= 0:
+            self._gathered.settle("fetch refused", str(tp), entry.line, entry.at)
         # An entry without an epoch is about the newest epoch: it is as new as its time.
         order = (epoch, entry.at, entry.line.number)
         if old is not None:

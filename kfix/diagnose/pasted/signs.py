@@ -24,7 +24,7 @@ _HINTS: Final = (
     "shut down", " ISR ", "zkVersion", "Socket error", "Session ", "Connected.", "ransition to", " elect", "-elect",
     "Election", "Deletion of", "Added fetcher", "active brokers", "xception", "copying log", "Stabilized group",
     "to rebalance group", "has failed, removing", "nable to register", "RPC got timed out", "is now empty",
-    "oined group", "replicated (", " for group ",
+    "oined group", "replicated (", " for group ", "created znode at", "state change to [retrying]",
 )  # fmt: skip
 
 
@@ -253,7 +253,8 @@ ENDS: Final = (
     *_sign("memory", _STARTED),
     *_sign("controllers", _STARTED, r"The broker has been unfenced"),
     *_sign("zookeeper", r"Session establishment complete", r"\] Connected\."),
-    *_sign("session", r"Session establishment complete"),
+    *_sign("session", r"Session establishment complete", r"Stat of the created znode at /brokers/ids/\d+ is",
+           r"Registered broker \d+ at path /brokers/ids/"),
     *_sign("quorum", r"ransition to (?:Leader|Follower)(?:State)?\(", r"Becoming the active controller at epoch"),
 )  # fmt: skip
 #: A coordinator was named, so there is one; the next answer shows whether it works.
@@ -277,7 +278,7 @@ GROUP: Final = re.compile(
 #: A consumer that was removed from its group, or leaves it, since it did not poll in time.
 SLOW_POLL: Final = re.compile(
     r"consumer poll timeout has expired|(?:longer|greater) than the configured max\.poll\.interval|"
-    r"the consumer is not part of an active group|Commit cannot be completed since the group has already"
+    r"the consumer is not part of an active group|ommit cannot be completed since the group has already"
 )
 #: A consumer learns that its group is in a rebalance.
 REBALANCING: Final = re.compile(
@@ -294,7 +295,7 @@ TOPIC: Final = re.compile(
     r"(?:;|,) topic: (?P<e>[\w.-]{1,249})|\b(?:consuming|consumer|leader)[ /](?P<f>[\w.-]{1,249})/\d+\b|"
     r"\b(?:partition \d+ of|message to topic) (?P<g>[\w.-]{1,249})(?=[:, ]|$)|"
     r"\bmessages to (?P<h>[\w.-]{1,249}) \(partition \d+|\bof topic (?P<i>[\w.-]{1,249}) partition \d+:|"
-    r"\bpartition metadata for topic (?P<j>[\w.-]{1,249}) due to "
+    r"\bpartition metadata for topic (?P<j>[\w.-]{1,249}) due to |\[retrying\] on (?P<k>[\w.-]{1,249})/\d+ because"
 )
 #: librdkafka: events of a connection with a broker whose id it knows.
 CONNECTION: Final = re.compile(
@@ -313,7 +314,8 @@ OPENING: Final = re.compile(
 )
 #: An error that a client prints as an object, without naming its subject.
 UNNAMED: Final = re.compile(
-    r"KafkaError\{code=|^org\.apache\.kafka\.common\.errors\.\w+Exception: |"
+    r"KafkaError\{code=|^client/metadata found some partitions|"
+    r"^org\.apache\.kafka\.common\.errors\.\w+Exception: |"
     r"\[Connection\] Response (?:Metadata|GroupCoordinator|Produce|Fetch)\(|Group Coordinator Not Available; retry|"
     r"(?:^|\[E\] |panic: )kafka server: "
 )

@@ -58,6 +58,7 @@ _ENDED: Final = re.compile(
     r"(?P<container>[\w.-]*(?:kafka|zookeeper|broker|controller)[\w.-]*) (?P<exited>exited with code [1-9]\d*)|"
     r".*[Oo]ut of memory: Killed process \d+ \((?P<killed>java)\)|.*\bReason:\s+(?P<reason>OOMKilled)$"
 )
+_DESCRIBED_POD: Final = re.compile(r"\bdescribe pods?[ /](?P<pod>[a-z0-9][\w.-]*)")
 _BACK: Final = re.compile(r"(?:systemd\S*: )?Started .*?(?P<unit>[\w@.-]*(?:kafka|zookeeper)[\w@.-]*\.service)")
 _BACK_OFF: Final = re.compile(r".*Back-off restarting failed container(?: \S+ in pod (?P<pod>[\w.-]+?-\d+)_\S+)?")
 #: Gauges of a broker that are 0 while all is well.
@@ -160,9 +161,13 @@ class ToolsFormat:
     def _process(self, line: PastedLine) -> bool:
         """Reads what supervisors and the kernel report of processes and pods."""
         if ended := _ENDED.match(line.text):
-            name = ended["unit"] or ended["container"] or ended["killed"] or "a container"
+            name = ended["unit"] or ended["container"] or ended["killed"] or ""
             how = ended["how"] or ended["exited"] or ended["reason"] or "killed by the kernel: out of memory"
-            self._gathered.complain("process", name, -1, line, detail=f"{name} ({how})")
+            described = _DESCRIBED_POD.search(self._gathered.command.text) if ended["reason"] else None
+            if described is None:
+                self._gathered.complain("process", name, -1, line, detail=f"{name or 'a container'} ({how})")
+            else:
+                self._gathered.add_to_pod(described["pod"], how, line)
         elif back := _BACK.match(line.text):
             self._gathered.settle("process", back["unit"], line)
         elif pod := _BACK_OFF.match(line.text):

@@ -14,6 +14,7 @@ import typer
 from kfix.core.access import Access
 from kfix.core.application import App
 from kfix.core.clusters import DiagnoseOptions, SnapshotOptions
+from kfix.core.diagnosis.finding import REQUEST
 from kfix.core.errors import UsageError
 from kfix.core.timing import TIMING, DiagnosisTimes
 from kfix.core.wording import several
@@ -282,7 +283,7 @@ def _apply_each(
                 result = cluster.carry_out(made, approval, attendance, just_now, runbooks)
             out.close(made, result, access)
             changed += result.changed
-            if asked.finding is not None:
+            if asked.finding is not None or one.code == REQUEST:
                 out.left(app, made, result, access)
 
 
