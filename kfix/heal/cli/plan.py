@@ -87,7 +87,7 @@ def plan(
         typer.Option("--exit-code", help="Exit with 10 if the plan has steps, 11 if one of them needs a typed phrase."),
     ] = False,
 ) -> None:
-    """Plan a remedy or a request, and show the plan. Nothing is changed."""
+    """Plan a remedy or a request, and show the plan; nothing is changed."""
     app, access, out = the_app(ctx), reach.access(), Out.of(json_output)
     options = _options(debounce, transaction_grace, access, out)
     _refuse_existing(output, json_out)

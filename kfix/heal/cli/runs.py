@@ -142,7 +142,7 @@ def verify(
     reach: ClusterOptions,
     json_output: AsJson = False,
 ) -> None:
-    """Prove again that what a run healed is still healthy. Nothing is changed."""
+    """Prove again that what a run healed is still healthy; nothing is changed."""
     app = the_app(ctx)
     access = reach.access(of_a_plan=True)
     found = Site(app.environ).store().find(run)
