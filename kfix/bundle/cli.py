@@ -14,12 +14,13 @@ from kfix.core.errors import UsageError
 from kfix.core.saved.files import write_whole
 from kfix.core.wording import several, size_text
 from kfix.diagnose.snapshots import load_snapshot
-from kfix.front.reaching import ClusterOptions, reaches
+from kfix.front.grouped import with_options
+from kfix.front.reaching import ClusterOptions
 from kfix.front.seam import the_app
 from kfix.front.terminal import say
 
 
-@reaches
+@with_options
 def bundle(
     ctx: typer.Context,
     output: Annotated[

@@ -18,6 +18,7 @@ from kfix.core.errors import UsageError
 from kfix.core.timing import TIMING, DiagnosisTimes
 from kfix.core.wording import several
 from kfix.front import completion
+from kfix.front.grouped import with_options
 from kfix.front.options import (
     Ack,
     Approve,
@@ -36,7 +37,7 @@ from kfix.front.options import (
     StepByStep,
     TransactionGrace,
 )
-from kfix.front.reaching import ClusterOptions, is_given, reaches
+from kfix.front.reaching import ClusterOptions, is_given
 from kfix.front.seam import the_app
 from kfix.front.terminal import say_document, say_json
 from kfix.front.text import a_reason
@@ -57,7 +58,7 @@ HAS_STEPS = 10
 HAS_TYPED_STEPS = 11
 
 
-@reaches
+@with_options
 def plan(
     ctx: typer.Context,
     name: RunbookName,
@@ -180,7 +181,7 @@ def _write_moves(made: Plan, path: Path, out: Out) -> None:
     out.people.print(f"  {command}", soft_wrap=True)
 
 
-@reaches
+@with_options
 def apply(
     ctx: typer.Context,
     reach: ClusterOptions,

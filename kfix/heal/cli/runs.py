@@ -13,8 +13,9 @@ from kfix.core.harmless import lines
 from kfix.core.wording import rate_text, several
 from kfix.front import completion
 from kfix.front.console import console_on
+from kfix.front.grouped import with_options
 from kfix.front.options import Ack, Approve, AsJson, Countersign, PlanOut, PolicyFile, RunId, StepByStep
-from kfix.front.reaching import ClusterOptions, reaches
+from kfix.front.reaching import ClusterOptions
 from kfix.front.seam import the_app
 from kfix.front.terminal import say, say_document, say_json
 from kfix.front.text import a_reason
@@ -28,7 +29,7 @@ from kfix.heal.session.session import Approval, for_plan, healing, rethrottle
 from kfix.heal.session.site import Site
 
 
-@reaches
+@with_options
 def resume(
     ctx: typer.Context,
     run: RunId,
@@ -61,7 +62,7 @@ def resume(
     out.left(app, plan, result, access)
 
 
-@reaches
+@with_options
 def abort(
     ctx: typer.Context,
     run: RunId,
@@ -81,7 +82,7 @@ def abort(
     out.people.print(aborted(ended), soft_wrap=True)
 
 
-@reaches
+@with_options
 def rollback(
     ctx: typer.Context,
     run: RunId,
@@ -135,7 +136,7 @@ def throttle(
         say_json({"run": done.run, "bytes_per_second": done.bytes_per_second})
 
 
-@reaches
+@with_options
 def verify(
     ctx: typer.Context,
     run: RunId,
