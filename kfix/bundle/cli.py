@@ -1,7 +1,5 @@
 """`kfix bundle`: what others need to help, in one file. It only reads the cluster."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`kfix canary`: writes to a topic of its own and joins groups of its own, and removes them."""
 
-from __future__ import annotations
-
 import shlex
 import signal
 import sys

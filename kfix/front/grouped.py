@@ -1,7 +1,5 @@
 """Options that several commands share: fields of a dataclass declare them, and a command takes them as one value."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass

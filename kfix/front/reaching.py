@@ -1,7 +1,5 @@
 """Determines the cluster of a command: by its name in the inventory, or by its address."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

@@ -1,7 +1,5 @@
 """`kfix offsets`: committed offsets saved and restored, and one record saved and skipped by a runbook."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """`kfix watch`: a flight recorder, and a view of what is new, worse or fixed. It only reads the cluster."""
 
-from __future__ import annotations
-
 import re
 import signal
 import sys

@@ -1,7 +1,5 @@
 """`kfix whatif`: what would stop if brokers went down. It only reads."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 

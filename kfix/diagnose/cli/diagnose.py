@@ -1,7 +1,5 @@
 """`kfix diagnose`: what is wrong, why, which clients are blocked, and the remedies. It only reads."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from functools import partial

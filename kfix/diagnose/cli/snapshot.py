@@ -1,7 +1,5 @@
 """`kfix snapshot`: saves the state of a cluster in a file that other commands read with --from."""
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
 from typing import Annotated

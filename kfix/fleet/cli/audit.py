@@ -1,7 +1,5 @@
 """`kfix audit`: collect a fleet, diagnose it, compare with the previous audit, and report. It only reads clusters."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager

@@ -1,7 +1,5 @@
 """The outputs of an audit: the options that `kfix audit` and `kfix audit show` share, and writing them."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

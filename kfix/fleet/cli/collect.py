@@ -2,8 +2,6 @@
 store.
 """
 
-from __future__ import annotations
-
 import shlex
 import sys
 from typing import Annotated

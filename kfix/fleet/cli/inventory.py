@@ -1,7 +1,5 @@
 """`kfix fleet check`, and the options that the fleet commands share."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
 from typing import Annotated

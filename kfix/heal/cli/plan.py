@@ -1,7 +1,5 @@
 """`kfix runbook plan`, `apply`, `countersign`: from a finding or request to a plan, and from a plan to its proof."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import time

@@ -1,7 +1,5 @@
 """`kfix runbook history`, `resume`, `abort`, `rollback`, `throttle`, `verify`: commands on existing runs."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import asdict
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`kfix lab cut`, `isolate`, `slow` and others: network faults in a lab with zones."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import asdict
 from typing import Annotated
