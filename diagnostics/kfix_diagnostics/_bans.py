@@ -1,7 +1,5 @@
 """What findings forbid while they last, and remedies that another finding may forbid (`holding`)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Final

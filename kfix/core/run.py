@@ -1,7 +1,5 @@
 """Runs of plans: a row of the history, the result of an abort, and an unfinished run."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

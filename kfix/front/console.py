@@ -4,8 +4,6 @@ Every printed text is one line, whatever it contains, unless it is `Lines` or a 
 inside a renderable of rich, is escaped when rich converts it to segments.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, TextIO
 

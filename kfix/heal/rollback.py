@@ -1,7 +1,5 @@
 """Rollback planning: a plan of its own that reverts a run, made of the inverses of its changes, last change first."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress

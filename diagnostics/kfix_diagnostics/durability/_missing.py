@@ -3,8 +3,6 @@
 Keys stay when one of two brokers comes back: a finding is about one broker, or about all of them under one key.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from kfix.core.derive.checks import CaseFile, Rows

@@ -3,8 +3,6 @@
 Sizes are in bytes, offsets and epochs are Kafka's, and times are milliseconds since the epoch, UTC.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple

@@ -4,8 +4,6 @@
 cluster that can concern it, and the rules are columns of the result: one pass, no row of Python.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from kfix.core.diagnosis.forecast import Fate

@@ -4,8 +4,6 @@ Values that one of both snapshots does not show are not compared. The leader is 
 unknown, and another one what it is once it is known again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Makes the log cleaner compact a topic at once, and restores the topic's settings afterwards."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 

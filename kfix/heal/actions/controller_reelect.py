@@ -6,8 +6,6 @@ the whole cluster: all diverged partitions switch to ZooKeeper's state, and topi
 one that could lose records blocks it (`reelection_is_safe`). During a migration to KRaft it must never be done.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 

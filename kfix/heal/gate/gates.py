@@ -3,8 +3,6 @@
 There is no default yes and no flag for "never ask". No answer, end of input and no terminal all mean no.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """The store of runs: `<state>/kfix/runs/<run-id>/` holds the plan, the journal and the gate screens of a run."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Probes about the own settings of topics and brokers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from kfix.core.args import ABSENT, ArgKind, Args, coerce

@@ -1,7 +1,5 @@
 """`kfix lab`: real throw-away clusters, and incidents in them on demand."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import asdict
 from typing import Annotated

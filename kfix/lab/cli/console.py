@@ -1,7 +1,5 @@
 """What the commands of `kfix lab` share: the lab and process of a command, progress on a terminal, signals, counts."""
 
-from __future__ import annotations
-
 import re
 import signal
 import sys

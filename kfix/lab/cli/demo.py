@@ -3,8 +3,6 @@
 It runs every command that it shows as a process of its own, as an operator would type it; no output is canned.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

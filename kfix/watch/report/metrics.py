@@ -4,8 +4,6 @@ An unknown value is absent, never 0: while the cluster does not answer, there is
 uses `kfix_watch_up == 0` or the age of the last complete snapshot.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

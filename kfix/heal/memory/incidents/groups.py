@@ -1,7 +1,5 @@
 """Incidents of groups: members, committed offsets, and transactions that do not end."""
 
-from __future__ import annotations
-
 from kfix.core.derive.restoring import OffsetsItem
 from kfix.core.diagnosis.finding import FactValue
 from kfix.core.snapshot.group_reading import GroupMember
