@@ -100,6 +100,7 @@ def _variants(method: str, args: tuple[Any, ...]) -> Iterator[Called]:
         yield Called(method)
 
 
+_DISK = "AAAAAAAAAAAAAAAAAAAAAQ"
 #: {call: how the adapter makes it}.
 CHANGING: Mapping[Called, Callable[[LiveChanger], object]] = {
     Called("elect"): lambda it: (it.elect(TP, unclean=False), it.elect(TP, unclean=True)),
@@ -113,8 +114,8 @@ CHANGING: Mapping[Called, Callable[[LiveChanger], object]] = {
     Called("abort_transaction"): lambda it: it.abort_transaction("t", 1, 0, 60_000),
     Called("unregister_broker"): lambda it: it.unregister_broker(1),
     Called("delete_key"): lambda it: it.delete_key(TopicPartition("__consumer_offsets", 0), b"k"),
-    Called("remove_voter"): lambda it: it.remove_voter(1, "A"),
-    Called("add_voter"): lambda it: it.add_voter(Joining(1, "A", "CONTROLLER://h:1")),
+    Called("remove_voter"): lambda it: it.remove_voter(1, _DISK),
+    Called("add_voter"): lambda it: it.add_voter(Joining(1, _DISK, "CONTROLLER://h:1")),
     Called("write_metadata_log"): lambda it: it.write_metadata_log(NewLog("/nowhere/new", "/nowhere", 1, 0, 0, 1)),
     Called("restart_node"): lambda it: it.restart_node(NodeRole.BROKER, 1, "none {node}"),
     Called("reelect_controller"): lambda it: it.reelect_controller(epoch_version=1),

@@ -151,6 +151,7 @@ def _on_another_disk(
 ) -> Finding:
     node, old, new = voter.node, voter.directory, other.directory
     since = f" for {ago(voter.fetched)}" if voter.fetched >= 0 else " since the last election"
+    late = other.caught_up >= _SILENT
     return Finding(
         obj=f"controller {node}",
         summary=f"controller {node} runs with another disk and is no voter any more: the voter has directory id {old}, "
@@ -165,7 +166,7 @@ def _on_another_disk(
             *replica_rows([other], quorum, "observer"),
             *controller_rows(quorum),
         ),
-        remedies=tuple(_voter_again(node, old, case, changes=left >= majority(len(quorum.voters)))),
+        remedies=tuple(_voter_again(node, old, case, late=late, changes=left >= majority(len(quorum.voters)))),
         never=(
             "Do not restart the other controllers: they are the quorum",
             f"Do not add controller {node} before its voter is removed: Kafka refuses a second voter with its id",
@@ -174,16 +175,17 @@ def _on_another_disk(
     )
 
 
-def _voter_again(node: int, old: str, case: CaseFile, *, changes: bool) -> Iterator[Remedy]:
+def _voter_again(node: int, old: str, case: CaseFile, *, late: bool, changes: bool) -> Iterator[Remedy]:
     """Yields how a controller becomes a voter again; without a majority the quorum commits no change of its voters."""
     its_own = f"the disk with directory id {old} is whole: stop controller {node}, and start it with that one"
     if not changes:
         yield Remedy(f"If {its_own}")
         return
+    first = f"If controller {node} has caught up: remove" if late else "Remove"
     yield runbook(
         case,
         _REPLACE,
-        f"Remove the voter with directory id {old}, which is dead, and add controller {node} with the disk that it has "
+        f"{first} the voter with directory id {old}, which is dead, and add controller {node} with the disk it has "
         "now: neither costs the quorum its majority",
         f"node={node}",
     )
