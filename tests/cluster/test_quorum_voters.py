@@ -81,7 +81,7 @@ def test_one_voter_becomes_three_and_a_dead_one_that_is_needed_refuses_the_next(
 
     lab.kill(second, "controller")
     assert "as an observer" in operator.not_planned("quorum-add-voter", params={"node": second})
-    lab.restart(second, role="controller")
+    lab.nodes.start(lab.state, "controller", lab.state.controller(second))
     for number in (first, second):
         waits_for_an_observer(operator, "quorum-add-voter", number)
         operator.healed(operator.plan("quorum-add-voter", params={"node": number}))

@@ -226,9 +226,10 @@ def start_controllers(scene: Scene) -> None:
 
 def start_with_a_new_disk(scene: Scene) -> None:
     """The controller whose disk is lost follows as an observer, with an empty disk that was formatted to join."""
-    lab, number = scene.lab, int(scene.broken.details["killed"])
-    start_on_new_disk(lab, number)
-    wait_until(lambda: lab.quorum.directory_of(number) in lab.quorum.observers(), "it follows as an observer", 60)
+    quorum, number = scene.lab.quorum, int(scene.broken.details["killed"])
+    assert quorum is not None
+    start_on_new_disk(scene.lab, number)
+    wait_until(lambda: quorum.directory_of(number) in quorum.observers(), "it follows as an observer", 60)
 
 
 def continue_controller(scene: Scene) -> None:

@@ -179,7 +179,7 @@ def _changer(asked: set[tuple[Api, str]], kind: str) -> LiveChanger:
         transaction_coordinator=lambda _id: 1,
         leader=lambda _tp: 1,
         marker=lambda *_: MarkerForm(1, True, 0),
-        identity=lambda: ClusterIdentity("c", ""),
+        identity=lambda: SimpleNamespace(id="c"),
     )
     changer = LiveChanger(make_target("localhost:1", None, None), None, reader)  # type: ignore[arg-type]
 

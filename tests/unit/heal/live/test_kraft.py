@@ -456,7 +456,7 @@ def voters_read(*, error: int = 0, version: bool = True, listeners: tuple[str, .
         authority._controllers._last = ENDS[1]
         return found
 
-    authority._controllers.active = active  # type: ignore[method-assign]
+    authority._controllers.active = active  # type: ignore[method-assign, assignment]
     return authority.voters()
 
 
