@@ -38,6 +38,7 @@ from kfix.core.snapshot.snapshot import (
     TopicPartition,
 )
 from kfix.core.snapshot.transactions import OpenBatch, TransactionState
+from kfix.core.snapshot.voters import Joining, QuorumVoters
 
 
 class ClusterReader(Protocol):
@@ -151,6 +152,10 @@ class ClusterReader(Protocol):
         """Asks each known broker of a KRaft cluster for its metadata, whether or not a controller is active."""
         ...
 
+    def voters(self) -> QuorumVoters:
+        """Returns the voters of a KRaft quorum by its active controller, which a majority of them follows."""
+        ...
+
     def metadata_copies(self, folders: tuple[str, ...]) -> tuple[CopyRead, ...]:
         """Reads the metadata logs in these log directories of this host, the longest first.
 
@@ -226,6 +231,14 @@ class ClusterChanger(Protocol):
 
     def unregister_broker(self, broker: int) -> ChangeResult:
         """Removes the registration of a broker from a KRaft cluster. Kafka accepts it for a live broker as well."""
+        ...
+
+    def remove_voter(self, node: int, directory: str) -> ChangeResult:
+        """Removes the voter with this directory id from a KRaft quorum (KIP-853). Kafka accepts it for a live one."""
+        ...
+
+    def add_voter(self, wanted: Joining) -> ChangeResult:
+        """Adds a controller that follows as an observer to the voters of a KRaft quorum."""
         ...
 
     def write_metadata_log(self, wanted: NewLog) -> ChangeResult:

@@ -49,7 +49,7 @@ ON_ZOOKEEPER = {
     "under-min-isr": Case("under-min-isr", {"settle": "1s", "relax_to": "1"}),
 }
 #: Need three controllers.
-_OF_A_QUORUM = {"quorum-recover", "rolling-restart", "rolling-upgrade"}
+_OF_A_QUORUM = {"quorum-add-voter", "quorum-recover", "quorum-replace-voter", "rolling-restart", "rolling-upgrade"}
 #: The others, on the incidents on which they are killed, but for two whose preparation there needs further rights.
 ON_KRAFT = {book: case for book, case in KILLED.items() if book not in {*ON_ZOOKEEPER, *_OF_A_QUORUM}} | {
     "durable-defaults": Case("healthy", {"topic": "strong"}, prepare=_strong),

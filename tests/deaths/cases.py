@@ -115,6 +115,14 @@ def _a_controller_that_is_stopped(scene: Scene) -> Words:
     return tuple(word for name, value in survivor.params.items() for word in ("-p", f"{name}={value}"))
 
 
+def _a_voter_that_was_removed(scene: Scene) -> Words:
+    """The voter of the controller is removed, and nothing added."""
+    quorum, number = scene.lab.quorum, int(scene.broken.details["controller"])
+    assert quorum is not None
+    quorum.remove_voter(number)
+    return ()
+
+
 def _start_it(scene: Scene) -> None:
     Survivor(scene.lab).start()
 
@@ -149,6 +157,8 @@ CASES: Mapping[str, Case] = {
     "isr-dead": Case("offsets-rf1", {"within": "90s"}, by_hand=start_brokers),
     "leader-balance": Case("leader-skew"),
     "move-replicas": Case("healthy", prepare=_a_topic_to_move),
+    "quorum-add-voter": Case("voter-wrong-directory", {"node": "{controller}"}, prepare=_a_voter_that_was_removed),
+    "quorum-replace-voter": Case("voter-wrong-directory", {"node": "{controller}"}),
     "quorum-recover": Case("quorum-majority-lost", prepare=_a_controller_that_is_stopped, by_hand=_start_it),
     "raise-offsets-rf": Case("offsets-rf1", {"batch": "2"}, options={"kill": "no"}),
     "raise-topic-rf": Case("weak-topic", _LEDGER),

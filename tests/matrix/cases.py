@@ -23,9 +23,9 @@ from tests.matrix.remedies import (
     heal_network,
     raise_eligible_leaders,
     repair_log_dir,
-    replace_voter,
     start_brokers,
     start_controllers,
+    start_with_a_new_disk,
 )
 
 #: How the lab of an incident is laid out, besides three brokers in three racks.
@@ -55,6 +55,7 @@ _GROUP = ("--group", "{group}")
 _LATENT = ("--prevention",)
 _START = Apply("isr-dead", times={"within": "90s"}, by_hand=start_brokers)
 _CATCH_UP = Apply("under-min-isr", times={"settle": "1s", "bring_back_within": "90s"}, by_hand=start_brokers)
+_REPLACE_VOTER = Apply("quorum-replace-voter", {"node": "{controller}"})
 _HEAL = ByHand("heal the network", heal_network)
 _LOST = NothingToDo("the records are gone: the finding states how many, and of which partitions")
 
@@ -149,11 +150,16 @@ CASES: Mapping[str, Case] = {
         (Refused("leader-balance", anything=True), ByHand("start the controllers", start_controllers)),
         layout=QUORUM,
     ),
-    "controller-disk-lost": Case(("KFX812",), (Mended("give the controller a disk: here its old one"),), layout=QUORUM),
-    "voter-wrong-directory": Case(
-        ("KFX812",), (ByHand("remove its voter, then add the controller", replace_voter),), layout=VOTERS
+    "controller-disk-lost": Case(
+        ("KFX812",),
+        (
+            ByHand("start the controller with a new disk", start_with_a_new_disk),
+            Apply("quorum-replace-voter", {"node": "{killed}"}),
+        ),
+        layout=VOTERS,
     ),
-    "old-voter-returns": Case(("KFX812",), (Mended("start the controller with the disk of its voter"),), layout=VOTERS),
+    "voter-wrong-directory": Case(("KFX812",), (_REPLACE_VOTER,), layout=VOTERS),
+    "old-voter-returns": Case(("KFX812",), (_REPLACE_VOTER,), layout=VOTERS),
     "quorum-majority-lost": Case(("KFX811",), (RecoverQuorum("quorum-recover"),), layout=QUORUM),
     "controller-frozen": Case(
         ("KFX811",),

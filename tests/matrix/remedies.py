@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from kfix.lab import Lab
 from kfix.lab.clients.asking_controllers import set_feature, unregister
 from kfix.lab.incidents.setup.incident import Broken
-from kfix.lab.nodes.failures import repair_disks
+from kfix.lab.nodes.failures import repair_disks, start_on_new_disk
 from kfix.lab.workload.readers import start_readers
 from tests import shipped
 from tests.cluster.recovering import Survivor
@@ -258,10 +258,12 @@ def start_controllers(scene: Scene) -> None:
     scene.lab.restart(*dead_controllers(scene.lab), role="controller")
 
 
-def replace_voter(scene: Scene) -> None:
-    quorum = scene.lab.quorum
+def start_with_a_new_disk(scene: Scene) -> None:
+    """The controller whose disk is lost follows as an observer, with an empty disk that was formatted to join."""
+    quorum, number = scene.lab.quorum, int(scene.broken.details["killed"])
     assert quorum is not None
-    quorum.replace_voter(int(scene.broken.details["controller"]))
+    start_on_new_disk(scene.lab, number)
+    wait_until(lambda: quorum.directory_of(number) in quorum.observers(), "it follows as an observer", 60)
 
 
 def continue_controller(scene: Scene) -> None:

@@ -11,6 +11,7 @@ from kfix.core.snapshot.offsets import StoredOffset, parse_stored
 from kfix.core.snapshot.reading import ResourceKind
 from kfix.core.snapshot.recovery import NewLog
 from kfix.core.snapshot.snapshot import TopicPartition
+from kfix.core.snapshot.voters import Joining
 from kfix.heal.actions.compaction import AT_ONCE
 from kfix.heal.memory.faults import Call
 from kfix.heal.model.plan import PlannedStep
@@ -105,6 +106,8 @@ CALLS: Mapping[str, Callable[[Args], Call]] = {
     "node.upgrade": lambda a: Call("restart_node", (a.text("role"), a["node"], a.text("command"), a.text("version"))),
     "transaction.abort": _abort,
     "transaction.end": _end,
+    "voter.add": lambda a: Call("add_voter", (Joining(a.number("node"), a.text("by"), a.text("address")),)),
+    "voter.remove": lambda a: Call("remove_voter", (a["node"], a["directory"])),
     "throttle.rate": _rate,
     "throttle.remove": lambda a: _throttle(a.text("kind"), a.text("name"), ABSENT, ABSENT),
     "throttle.replicas": lambda a: _throttle("topic", a.text("topic"), a.text("leaders"), a.text("followers")),

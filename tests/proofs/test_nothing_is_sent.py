@@ -54,6 +54,8 @@ def test_the_port_of_changes_is_what_is_forbidden_here() -> None:
         "unregister_broker",
         "delete_key",
         "write_metadata_log",
+        "remove_voter",
+        "add_voter",
         "restart_node",
     }
 

@@ -21,6 +21,7 @@ from kfix.heal.actions.offsets import OffsetsCommit, OffsetsRoll, OffsetsSkip, O
 from kfix.heal.actions.restart import ManualRestart, ManualUpgrade, NodeRestart, NodeUpgrade
 from kfix.heal.actions.throttles import ThrottleRate, ThrottleRemove, ThrottleReplicas, ThrottleRestore
 from kfix.heal.actions.transactions import TransactionAbort, TransactionEnd
+from kfix.heal.actions.voters import VoterAdd, VoterRemove
 
 ALL: Mapping[str, Action] = {
     action.name: action
@@ -55,6 +56,8 @@ ALL: Mapping[str, Action] = {
         ThrottleRestore(),
         TransactionAbort(),
         TransactionEnd(),
+        VoterAdd(),
+        VoterRemove(),
         WaitAction(),
     )
 }
@@ -104,6 +107,9 @@ _NAMED_EXAMPLES: Mapping[str, ArgValue] = {
     "into": "/NEW_LOG_DIR",
     "lost": "1,2",
     "unread": "",
+    "directory": "DIRECTORY_ID",
+    "by": "NEW_DIRECTORY_ID",
+    "address": "CONTROLLER://HOST:PORT",
     "group": "GROUP",
     "member": "MEMBER_ID",
     "client": "CLIENT",

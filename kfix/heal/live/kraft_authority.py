@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from kfix.core.collect.quorum import ask_fenced
-from kfix.core.collect.quorum_rows import last_fetch
+from kfix.core.collect.quorum_rows import last_fetch, now_of, replica_rows
 from kfix.core.derive.elections import UNCLEAN
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import kraft_messages, requests
@@ -40,6 +40,7 @@ from kfix.core.snapshot.snapshot import (
     PartitionView,
     TopicPartition,
 )
+from kfix.core.snapshot.voters import QuorumVoters
 from kfix.core.target import Target
 from kfix.core.timing import Deadline
 from kfix.heal.live.controllers import Controllers
@@ -202,6 +203,24 @@ class KraftAuthority:
             if offset >= self._high - 1 or until.left < _LEAST_LEFT:
                 return metadata.partitions.get(tp)
             time.sleep(_BETWEEN)
+
+    def voters(self) -> QuorumVoters:
+        end = self._deadline()
+        self._active(end)
+        registered, found = self._controllers.registered(end), self._described
+        now, listener = now_of(found), f"{found.listeners[0]}://" if len(found.listeners) == 1 else ""
+        return QuorumVoters(
+            leader=found.leader,
+            high_watermark=found.high_watermark,
+            voters=replica_rows(found.voters, now),
+            observers=replica_rows(found.observers, now),
+            controllers={node: f"{listener}{endpoint}" for node, endpoint in registered.items()},
+        )
+
+    def active_controller(self) -> Endpoint:
+        """Returns the listener of the active controller. Raises UnreachableError if none of a controller answers."""
+        self._active(self._deadline())
+        return self._controllers.active_endpoint
 
     def door(self) -> int | None:
         return self._newest((), self._deadline()).broker

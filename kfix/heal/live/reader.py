@@ -54,6 +54,7 @@ from kfix.core.snapshot.snapshot import (
     TopicPartition,
 )
 from kfix.core.snapshot.transactions import OpenBatch, TransactionLog, TransactionState
+from kfix.core.snapshot.voters import QuorumVoters
 from kfix.core.target import Target
 from kfix.core.timing import Deadline
 from kfix.diagnose.snapshots import read_cluster
@@ -313,6 +314,13 @@ class LiveReader:
         if not isinstance(self._authority, KraftAuthority):
             raise UnreachableError("a cluster with ZooKeeper has no metadata log")
         return self._authority.applied()
+
+    def voters(self) -> QuorumVoters:
+        return self._authority.voters()
+
+    def active_controller(self) -> Endpoint:
+        """Returns the listener of the active controller of a KRaft quorum, which accepts a change of its voters."""
+        return self._authority.active_controller()
 
     def metadata_copies(self, folders: tuple[str, ...]) -> tuple[CopyRead, ...]:
         missing = tuple(CopyRead(each, unread=MISSING) for each in folders if not os.path.lexists(each))

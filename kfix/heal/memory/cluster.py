@@ -36,6 +36,7 @@ from kfix.core.snapshot.snapshot import (
     TopicPartition,
 )
 from kfix.core.snapshot.transactions import OpenBatch
+from kfix.core.snapshot.voters import Joining, QuorumVoters
 from kfix.heal.memory import answers, transactions
 from kfix.heal.memory.configs import UNCLEAN
 from kfix.heal.memory.faults import NO_ANSWER, MemoryLock
@@ -268,6 +269,9 @@ class MemoryCluster(MemoryParts):
     def applied(self) -> AppliedMetadata:
         raise UnreachableError("a cluster with ZooKeeper has no metadata log")
 
+    def voters(self) -> QuorumVoters:
+        raise UnreachableError("a cluster with ZooKeeper has no voters")
+
     def metadata_copies(self, folders: tuple[str, ...]) -> tuple[CopyRead, ...]:
         self.being_read("metadata_copies")
         return tuple(self.disks.get(each, CopyRead(each, unread=MISSING)) for each in folders)
@@ -331,6 +335,18 @@ class MemoryCluster(MemoryParts):
 
     def unregister_broker(self, broker: int) -> ChangeResult:
         return self._change("unregister_broker", (broker,), lambda: self._unregister(broker))
+
+    def remove_voter(self, node: int, directory: str) -> ChangeResult:
+        return self._change("remove_voter", (node, directory), lambda: self._remove_voter(node, directory))
+
+    def add_voter(self, wanted: Joining) -> ChangeResult:
+        return self._change("add_voter", (wanted,), lambda: self._add_voter(wanted))
+
+    def _remove_voter(self, _node: int, _directory: str) -> ChangeResult:
+        return ChangeResult(41, "NOT_SENT", "a cluster with ZooKeeper has no voters")
+
+    def _add_voter(self, _wanted: Joining) -> ChangeResult:
+        return ChangeResult(41, "NOT_SENT", "a cluster with ZooKeeper has no voters")
 
     def write_metadata_log(self, wanted: NewLog) -> ChangeResult:
         return self._change("write_metadata_log", (wanted,), lambda: self._write_log(wanted))

@@ -13,6 +13,7 @@ from kfix.heal.memory.controller import MemoryController
 from kfix.heal.memory.faults import Faults
 from kfix.heal.memory.groups import MemoryGroup
 from kfix.heal.memory.load_failures import MemoryLoadFailure
+from kfix.heal.memory.quorum import MemoryQuorum
 from kfix.heal.memory.state import Logs, ManualClock, MemoryBroker, Records
 
 
@@ -28,6 +29,7 @@ class MemoryParts:
     - `site_command`, `site_upgrade`: the inventory's commands that restart a node and bring it to another version
     - `levels`: {node that was upgraded: the level of metadata.version that its software supports}
     - `disks`: the metadata logs in log directories of this host
+    - `quorum`: the voters of a KRaft quorum, if they may change
     - `load_failures`: offsets partitions that no coordinator can load
     """
 
@@ -52,6 +54,7 @@ class MemoryParts:
         self.pending: dict[str, dict[TopicPartition, int]] = {}
         self.load_failures: dict[TopicPartition, MemoryLoadFailure] = {}
         self.disks: dict[str, CopyRead] = {}
+        self.quorum = MemoryQuorum()
         self.cluster_id = cluster_id
         self.settings = Settings(self.records, self.brokers)
         self.control: MemoryController = MemoryController(self.records, self.brokers, self.logs, self.settings)

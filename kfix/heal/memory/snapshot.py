@@ -8,7 +8,14 @@ from kfix import __version__
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.core.ports import ClusterReader
 from kfix.core.snapshot.memory import Memory
-from kfix.core.snapshot.quorum import ELR_FEATURE, METADATA_FEATURE, ControllerAnswer, QuorumReplica, QuorumView
+from kfix.core.snapshot.quorum import (
+    ELR_FEATURE,
+    KRAFT_FEATURE,
+    METADATA_FEATURE,
+    ControllerAnswer,
+    QuorumReplica,
+    QuorumView,
+)
 from kfix.core.snapshot.snapshot import (
     NO_LEADER,
     BrokerView,
@@ -115,11 +122,17 @@ def _quorum(cluster: MemoryParts, talking: list[MemoryBroker], *, down: bool) ->
     leaderless = [tp for tp, state in cluster.records.states.items() if state.leader == NO_LEADER]
     eligible = {tp: found for tp in leaderless if (found := cluster.eligible(tp)) is not None}
     answer = ControllerAnswer(node, address, active=not down, refused=down, error="refused" if down else "")
+    known = cluster.quorum.read(node)
     view = QuorumView(
         controllers=(answer,),
         offsets={b.id: _HIGH for b in talking},
         configured={node: address},
-        features={ELR_FEATURE: 1, METADATA_FEATURE: _LEVEL, **({_NEW_COORDINATOR: 1} if cluster.load_failures else {})},
+        features={
+            ELR_FEATURE: 1,
+            METADATA_FEATURE: _LEVEL,
+            **({_NEW_COORDINATOR: 1} if cluster.load_failures else {}),
+            **({KRAFT_FEATURE: 1} if known.voters and known.dynamic else {}),
+        },
         fenced=tuple(sorted(b.id for b in cluster.brokers.values() if not b.alive)),
         supported={**dict.fromkeys((*(b.id for b in talking), *cluster.controllers), _LEVEL), **cluster.levels},
         eligible=eligible,
@@ -135,7 +148,8 @@ def _quorum(cluster: MemoryParts, talking: list[MemoryBroker], *, down: bool) ->
         leader=node,
         epoch=cluster.records.epoch,
         high_watermark=_HIGH,
-        voters=tuple(QuorumReplica(each, _HIGH, 0.0, 0.0) for each in sorted(cluster.controllers)),
+        voters=known.voters or tuple(QuorumReplica(each, _HIGH, 0.0, 0.0) for each in sorted(cluster.controllers)),
+        observers=known.observers,
     )
 
 

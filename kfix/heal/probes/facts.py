@@ -15,6 +15,7 @@ from kfix.core.snapshot.quorum import EligibleLeaders
 from kfix.core.snapshot.reading import PartitionReading
 from kfix.core.snapshot.recovery import AppliedMetadata, copies_text, offsets_text, partitions_text
 from kfix.core.snapshot.snapshot import NO_LEADER, Assignment, ControllerNode, PartitionState, Snapshot, TopicPartition
+from kfix.core.snapshot.voters import joining_text, voters_text
 from kfix.heal.model.facts import Fact, FactJson, FactKey, split_key
 from kfix.heal.probes.configs import effective_value, own_value
 
@@ -202,6 +203,8 @@ _AT_ONCE: Mapping[str, Callable[[ClusterReader], _Found]] = {
     "restart_command": lambda reader: _Found(reader.restart_command(), "the inventory"),
     "upgrade_command": lambda reader: _Found(reader.upgrade_command(), "the inventory"),
     "start_mark": _start_mark,
+    "voters": lambda reader: _Found(voters_text(reader.voters().voters), "the active controller"),
+    "joining": lambda reader: _Found(joining_text(reader.voters().joining), "the active controller"),
 }
 
 

@@ -141,6 +141,8 @@ SAMPLES: Mapping[str, Sample] = {
     "throttle.remove": Sample(_throttled, BROKER),
     "throttle.replicas": Sample(_throttled, {"topic": "orders", "leaders": "0:2", "followers": "0:3"}),
     "broker.unregister": Sample(_ghost, {"broker": 4, "dead_for": 120.0}),
+    "voter.add": Sample(lambda: INCIDENTS["voter-wrong-directory-removed"]().cluster, {"node": 102}),
+    "voter.remove": Sample(lambda: INCIDENTS["voter-wrong-directory"]().cluster, {"node": 102}),
     "transaction.abort": Sample(_in_transaction, ABORTED),
     "transaction.end": Sample(_hanging, ENDED),
     "throttle.restore": Sample(_throttled, {**TOPIC, "leader": ABSENT, "follower": "0:3"}),
