@@ -44,6 +44,7 @@ ON_KRAFT = frozenset(
         "leader-balance",
         "move-replicas",
         "quorum-recover",
+        "raise-metadata-version",
         "raise-offsets-rf",
         "raise-topic-rf",
         "replace-broker",

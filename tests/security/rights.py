@@ -53,6 +53,7 @@ OF_ACTIONS: Mapping[str, tuple[Right, ...]] = {
     "transaction.abort": (READ_TOPICS, WRITE),
     "transaction.end": (READ_TOPICS, CLUSTER_ACTION),
     "metadata_log.write": (),
+    "metadata_version.raise": (ALTER,),
     "node.restart": (CLUSTER_ACTION,),
     "node.upgrade": (CLUSTER_ACTION,),
     "wait": (),

@@ -113,6 +113,7 @@ CHANGING: Mapping[Called, Callable[[LiveChanger], object]] = {
     Called("unregister_broker"): lambda it: it.unregister_broker(1),
     Called("delete_key"): lambda it: it.delete_key(TopicPartition("__consumer_offsets", 0), b"k"),
     Called("write_metadata_log"): lambda it: it.write_metadata_log(NewLog("/nowhere/new", "/nowhere", 1, 0, 0, 1)),
+    Called("raise_metadata_version"): lambda it: it.raise_metadata_version(30),
     Called("restart_node"): lambda it: it.restart_node(NodeRole.BROKER, 1, "none {node}"),
     Called("reelect_controller"): lambda it: it.reelect_controller(epoch_version=1),
 }
