@@ -46,6 +46,7 @@ ON_KRAFT = frozenset(
         "quorum-add-voter",
         "quorum-recover",
         "quorum-replace-voter",
+        "raise-metadata-version",
         "raise-offsets-rf",
         "raise-topic-rf",
         "replace-broker",

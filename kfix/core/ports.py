@@ -20,6 +20,7 @@ from kfix.core.snapshot.reading import (
     ConfigValue,
     LogDirs,
     LogTail,
+    NodeLevels,
     NodeName,
     NodeRole,
     PartitionReading,
@@ -175,6 +176,10 @@ class ClusterReader(Protocol):
         """
         ...
 
+    def metadata_levels(self) -> Mapping[NodeName, NodeLevels]:
+        """Asks every registered broker of a KRaft cluster, a fenced one too (4.0 and later), and every voter."""
+        ...
+
     def restart_command(self) -> str:
         """Returns the site's template of the command that restarts a node, from a trusted inventory; "" without."""
         ...
@@ -239,6 +244,10 @@ class ClusterChanger(Protocol):
 
     def add_voter(self, wanted: Joining) -> ChangeResult:
         """Adds a controller that follows as an observer to the voters of a KRaft quorum."""
+        ...
+
+    def raise_metadata_version(self, level: int) -> ChangeResult:
+        """Raises metadata.version of a KRaft cluster, and never lowers it."""
         ...
 
     def write_metadata_log(self, wanted: NewLog) -> ChangeResult:

@@ -1,17 +1,24 @@
 """Every node of a real cluster restarted by the runbook, under load, with the lab's own command as that of the site."""
 
+import sys
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
 
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab import LabSpec
+from kfix.lab.clients.leading import moves, start_move
 from kfix.lab.workload.workload import Workload, WorkloadPlan
 from tests.cluster.conftest import WatchedLab, lab_of_its_own
-from tests.cluster.killing import chain
-from tests.cluster.remedy import site_of
+from tests.cluster.killing import chain, made_once
+from tests.cluster.leaders import Led
+from tests.cluster.remedy import RESTARTS, site_of
 from tests.waiting import wait_until
 
 BOOK = "rolling-restart"
+#: Of all rounds of questions during a run; an election takes less.
+SHORT = 0.05
 
 
 def start(version):
@@ -22,7 +29,7 @@ def start(version):
     return lab
 
 
-own, lab = lab_of_its_own(start, params=["2.7.1", "4.3.1"], mends=True)
+own, lab = lab_of_its_own(start, params=["2.7.1", "3.9.2", "4.3.1", "4.4.0"], mends=True)
 
 
 @pytest.fixture
@@ -42,6 +49,26 @@ def processes(lab):
     return {(p.role, p.id): p.pid for p in lab.status().processes if p.role in {"broker", "controller"}}
 
 
+@contextmanager
+def under_load(lab):
+    """A producer and a consumer with acks=all run meanwhile: no acknowledged record is lost."""
+    load = Workload(WorkloadPlan(lab.bootstrap_servers, topic="orders", group="readers", seconds=600))
+    load.start()
+    with Led(lab) as led:
+        yield led
+    counts = load.stop()
+    assert counts.acknowledged > 0
+    assert (counts.lost, counts.received >= counts.acknowledged) == (0, True), counts
+
+
+def whole(lab):
+    with lab.access() as access:
+        return all(
+            seen is not None and all(set(view.isr) == set(view.replicas) for view in seen.partitions.values())
+            for seen in map(access.metadata, lab.broker_ids)
+        )
+
+
 def active(lab):
     with lab.access() as access:
         return access.controller()
@@ -53,14 +80,11 @@ def test_every_node_is_restarted_once_under_load_and_nothing_is_lost(lab, site):
     nodes = [(step["args"]["role"], step["args"]["node"]) for step in planned.plan["steps"]]
     assert (sorted(nodes), nodes[-1][1]) == (sorted(before), last)
     assert [role for role, _ in nodes] == sorted(role for role, _ in nodes)
-    load = Workload(WorkloadPlan(lab.bootstrap_servers, topic="orders", group="readers", seconds=600))
-    load.start()
-    site().healed(planned, timeout=240)
-    counts = load.stop()
+    with under_load(lab) as led:
+        site().healed(planned, timeout=240)
     after = processes(lab)
     assert [node for node in before if after[node] == before[node]] == []
-    assert counts.acknowledged > 0
-    assert (counts.lost, counts.received >= counts.acknowledged) == (0, True), counts
+    assert led.share < SHORT, led
 
 
 def test_a_run_that_is_killed_restarts_no_node_a_second_time(lab, site, cluster):
@@ -78,18 +102,82 @@ def test_a_run_that_is_killed_restarts_no_node_a_second_time(lab, site, cluster)
     assert started == [step["id"] for step in planned.plan["steps"]]
 
 
+def begun(site, planned):
+    """The run, and its process, once the first node is restarted."""
+    going = site.begin(planned)
+    run = site.ran(planned)
+    wait_until(lambda: run.of("step.result") or going.ended, "the first node is restarted", 60)
+    return run, going
+
+
+def resumed(site, run, planned):
+    """Ends a run that has stopped; every node was restarted once."""
+    site.resume(run, planned)
+    assert run.end == "proved"
+    made_once(run)
+    assert {record["step"] for record in run.of("step.intent")} == set(planned.ids)
+
+
 def test_a_broker_that_dies_meanwhile_ends_the_run(lab, site):
+    """Once it is back the run is resumed, and no record is lost."""
     planned = site().plan(BOOK)
     first, second, *_ = planned.plan["steps"]
-    going = site().begin(planned)
-    run = site().ran(planned)
-    wait_until(lambda: run.of("step.result") or going.ended, "the first node is restarted", 60)
-    lab.kill(second["args"]["node"])
-    said = going.over(120)
-    assert said.code != 0
-    assert f"missing [{second['args']['node']}]" in " ".join((said.out + said.err).split())
-    assert {record["step"] for record in run.of("step.intent")} == {first["id"]}
-    lab.restart(second["args"]["node"])
+    with under_load(lab):
+        run, going = begun(site(), planned)
+        lab.kill(second["args"]["node"])
+        said = going.over(120)
+        assert said.code != 0
+        assert f"missing [{second['args']['node']}]" in " ".join((said.out + said.err).split())
+        assert {record["step"] for record in run.of("step.intent")} == {first["id"]}
+        lab.restart(second["args"]["node"])
+        wait_until(lambda: whole(lab), "every replica is in sync", 60)
+        resumed(site(), run, planned)
+
+
+def test_another_operator_who_moves_replicas_meanwhile_ends_the_run(lab, site):
+    """The throttle keeps the move from its end; without it the move ends, and the run is resumed."""
+    everywhere = {f"{side}.replication.throttled.replicas": "*" for side in ("leader", "follower")}
+    rates = {f"{side}.replication.throttled.rate": "1" for side in ("leader", "follower")}
+    place = TopicPartition("ledger", 0)
+    with lab.access() as access:
+        access.create_topic(place.topic, [[1, 2]], {})
+        for _ in range(8):
+            access.produce(place.topic, {0: [("key", bytes(300_000))] * 3})
+        planned = site().plan(BOOK)
+        with under_load(lab):
+            run, going = begun(site(), planned)
+            for broker in lab.broker_ids:
+                access.write_config("brokers", str(broker), rates)
+            access.write_config("topics", place.topic, everywhere)
+            start_move(access, place, (1, 2, 3))
+            said = going.over(120)
+            assert said.code != 0
+            assert str(place) in said.out + said.err
+            assert {record["step"] for record in run.of("step.intent")} < set(planned.ids)
+            for broker in lab.broker_ids:
+                access.write_config("brokers", str(broker), {})
+            access.write_config("topics", place.topic, {})
+            wait_until(lambda: not moves(access) and whole(lab), "the move has ended", 60)
+            resumed(site(), run, planned)
+
+
+def test_a_node_that_stops_long_after_its_command_has_ended_is_waited_for(lab, site, tmp_path):
+    script = tmp_path / "later.py"
+    script.write_text(
+        "import subprocess, sys, time\n"
+        "if len(sys.argv) == 3:\n"
+        "    subprocess.Popen([sys.executable, __file__, *sys.argv[1:], 'now'], start_new_session=True)\n"
+        "else:\n"
+        f"    time.sleep(5)\n    words = {RESTARTS + lab.state.spec.name!r}\n"
+        "    role, node = sys.argv[1:3]\n"
+        "    subprocess.run(words.format(role=role, node=node).split(), check=True, capture_output=True)\n"
+    )
+    slow = site(f"{sys.executable} {script} {{role}} {{node}}")
+    before, planned = processes(lab), slow.plan(BOOK)
+    with under_load(lab) as led:
+        slow.healed(planned, timeout=300)
+    assert [node for node in before if processes(lab)[node] == before[node]] == []
+    assert led.share < SHORT, led
 
 
 def test_a_restart_that_did_not_happen_is_noticed(lab, site):

@@ -102,6 +102,7 @@ CALLS: Mapping[str, Callable[[Args], Call]] = {
     "reassign.noop": _reassign,
     "reassign.reorder": _reassign,
     "metadata_log.write": _write_log,
+    "metadata_version.raise": lambda a: Call("raise_metadata_version", (a["level"],)),
     "node.restart": lambda a: Call("restart_node", (a.text("role"), a["node"], a.text("command"))),
     "node.upgrade": lambda a: Call("restart_node", (a.text("role"), a["node"], a.text("command"), a.text("version"))),
     "transaction.abort": _abort,

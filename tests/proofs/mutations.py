@@ -394,6 +394,18 @@ def _another_command(cluster: MemoryCluster, _key: FactKey) -> None:
     cluster.site_command = cluster.site_upgrade = "another {node}"
 
 
+def _one_leaves(cluster: MemoryCluster, _key: FactKey) -> None:
+    cluster.kill(3)
+
+
+def _raised(cluster: MemoryCluster, _key: FactKey) -> None:
+    cluster.level += 1
+
+
+def _one_goes_back(cluster: MemoryCluster, _key: FactKey) -> None:
+    cluster.levels[100] = 21
+
+
 WAYS: Mapping[str, tuple[Mutation, ...]] = {
     "leader": (_leader, _leader_unseen),
     "leader_epoch": (_epoch,),
@@ -417,6 +429,9 @@ WAYS: Mapping[str, tuple[Mutation, ...]] = {
     "mode": (_migrated,),
     "applied": (_applies,),
     "partitions": (_isr_of_one,),
+    "registered_brokers": (_one_leaves,),
+    "metadata_version": (_raised,),
+    "supported_metadata_version": (_one_goes_back,),
     "restart_command": (_another_command,),
     "upgrade_command": (_another_command,),
     "copies": (_copies_grow,),

@@ -55,6 +55,7 @@ OF_ACTIONS: Mapping[str, tuple[Right, ...]] = {
     "metadata_log.write": (),
     "voter.add": (ALTER,),
     "voter.remove": (ALTER,),
+    "metadata_version.raise": (ALTER,),
     "node.restart": (CLUSTER_ACTION,),
     "node.upgrade": (CLUSTER_ACTION,),
     "wait": (),

@@ -117,6 +117,7 @@ CHANGING: Mapping[Called, Callable[[LiveChanger], object]] = {
     Called("remove_voter"): lambda it: it.remove_voter(1, _DISK),
     Called("add_voter"): lambda it: it.add_voter(Joining(1, _DISK, "CONTROLLER://h:1")),
     Called("write_metadata_log"): lambda it: it.write_metadata_log(NewLog("/nowhere/new", "/nowhere", 1, 0, 0, 1)),
+    Called("raise_metadata_version"): lambda it: it.raise_metadata_version(30),
     Called("restart_node"): lambda it: it.restart_node(NodeRole.BROKER, 1, "none {node}"),
     Called("reelect_controller"): lambda it: it.reelect_controller(epoch_version=1),
 }

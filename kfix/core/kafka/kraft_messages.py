@@ -250,6 +250,27 @@ def unregister_broker(broker: int) -> Request[PartitionResult]:
     return UNREGISTER_BROKER.ask(0, (broker,), PartitionResult)
 
 
+UPDATE_FEATURES = Api(
+    57,
+    "timeout_ms:i32 updates:[name:str level:i16 kind:i8] _validate_only:bool",
+    "_throttle_ms:i32 error:i16 message:str results:[_name:str error:i16 message:str]",
+    flexible=0,
+    operations={CLUSTER: "Alter"},
+)
+#: How UpdateFeatures may change a level.
+UPGRADE, SAFE_DOWNGRADE = 1, 2
+
+
+def update_feature(name: str, level: int, timeout_ms: int, kind: int = UPGRADE) -> Request[PartitionResult]:
+    """Sets the level of one feature (KRaft, version 1, Kafka 3.3); a broker forwards it to the active controller."""
+
+    def convert(error: int, message: str, results: Rows) -> PartitionResult:
+        refused = [PartitionResult(*row) for row in results if row[0]]
+        return refused[0] if refused and not error else PartitionResult(error, message)
+
+    return UPDATE_FEATURES.ask(1, (timeout_ms, [(name, level, kind)]), convert)
+
+
 ADD_VOTER = Api(
     80,
     "cluster:str? timeout_ms:i32 node:i32 directory:uuid listeners:[name:str host:str port:u16]",

@@ -15,6 +15,7 @@ from kfix.heal.actions.elections import ElectIsr, ElectPreferred
 from kfix.heal.actions.group_evict import GroupEvict
 from kfix.heal.actions.leader_elect_unclean import ElectUnclean
 from kfix.heal.actions.manual import BringBack, Manual, WaitAction
+from kfix.heal.actions.metadata_version import MetadataVersionRaise
 from kfix.heal.actions.moves import ReassignCancel, ReassignMove
 from kfix.heal.actions.new_log import MetadataLogWrite
 from kfix.heal.actions.offsets import OffsetsCommit, OffsetsRoll, OffsetsSkip, OffsetsTombstone
@@ -37,6 +38,7 @@ ALL: Mapping[str, Action] = {
         ElectUnclean(),
         Manual(),
         MetadataLogWrite(),
+        MetadataVersionRaise(),
         BringBack(),
         ManualRestart(),
         ManualUpgrade(),
@@ -102,6 +104,7 @@ _NAMED_EXAMPLES: Mapping[str, ArgValue] = {
     "do": "WHAT TO DO",
     "role": "broker",
     "command": "COMMAND {node}",
+    "version": "4.3.1",
     "copies": "/LOG_DIR,/LOG_DIR",
     "seed": "/LOG_DIR",
     "into": "/NEW_LOG_DIR",

@@ -28,6 +28,7 @@ from kfix.core.metadata.seed import NotWrittenError, write_log
 from kfix.core.numbers import broker_id
 from kfix.core.site_command import carry_out, command_words, is_running
 from kfix.core.snapshot.offsets import StoredOffset
+from kfix.core.snapshot.quorum import METADATA_FEATURE
 from kfix.core.snapshot.reading import ChangeResult, NodeRole, ResourceKind
 from kfix.core.snapshot.recovery import NewLog
 from kfix.core.snapshot.snapshot import TopicPartition
@@ -162,6 +163,11 @@ class LiveChanger:
             return _unsent(f"{tp} is not a partition of {OFFSETS_TOPIC}")
         batch = tombstone(key, int(time.time() * 1000))
         return self._send_to(lambda: self._reader.leader(tp), requests.produce(tp, batch, self._timeout_ms))
+
+    def raise_metadata_version(self, level: int) -> ChangeResult:
+        if self._connect is not None:
+            return _unsent("a cluster with ZooKeeper has no metadata.version")
+        return self._send_to_controller(kraft_messages.update_feature(METADATA_FEATURE, level, self._timeout_ms))
 
     def write_metadata_log(self, wanted: NewLog) -> ChangeResult:
         try:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from kfix.core.collect.quorum import ask_fenced
@@ -21,11 +22,13 @@ from kfix.core.kafka import kraft_messages, requests
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.kraft_messages import DescribedQuorum, EligibleReplicas
 from kfix.core.kafka.metadata import MetadataResponse
-from kfix.core.snapshot.quorum import EligibleLeaders
+from kfix.core.snapshot.quorum import METADATA_FEATURE, EligibleLeaders
 from kfix.core.snapshot.reading import (
     BrokerRegistration,
     ConfigValue,
+    NodeLevels,
     NodeName,
+    NodeRole,
     PartitionReading,
     RegisteredAs,
     StartMark,
@@ -158,6 +161,34 @@ class KraftAuthority:
         end = self._deadline()
         self._active(end)
         return self._controllers.starts_since(mark, self._described, end)
+
+    def metadata_levels(self) -> Mapping[NodeName, NodeLevels]:
+        """A voter whose address the active controller does not name (before 3.9) is one that does not answer."""
+        end = self._deadline()
+        newest = self._newest((), end)
+        fenced = self._lines.ask(newest.broker, lambda line: ask_fenced(line, end), end) or {}
+        brokers, named = {**fenced, **newest.metadata.brokers}, dict(self._described.nodes)
+        asked: dict[NodeName, Endpoint | None] = {(NodeRole.BROKER, b): each for b, each in sorted(brokers.items())}
+        voters = sorted({each.node for each in self._described.voters} - brokers.keys())
+        asked |= {(NodeRole.CONTROLLER, node): named.get(node) for node in voters}
+
+        def ask(name: NodeName) -> NodeLevels:
+            return self._levels(asked[name], end, controller=name[0] is NodeRole.CONTROLLER)
+
+        with ThreadPoolExecutor(max_workers=len(asked)) as pool:
+            return dict(zip(asked, pool.map(ask, asked), strict=True))
+
+    def _levels(self, endpoint: Endpoint | None, end: Deadline, *, controller: bool) -> NodeLevels:
+        if endpoint is None:
+            return NodeLevels(error="its address is not reported")
+        with BrokerConnection(endpoint, self._target.security, controller=controller) as line:
+            try:
+                found = line.call(kraft_messages.describe_features(), end)
+            except UnreachableError as error:
+                return NodeLevels(error=str(error))
+        levels = NodeLevels(found.finalized.get(METADATA_FEATURE, -1), found.supported.get(METADATA_FEATURE, -1))
+        unread = levels.in_force < 0 or levels.supported < 0
+        return NodeLevels(error=f"{endpoint} reports no metadata.version") if unread else levels
 
     def migrating(self) -> bool:
         return False

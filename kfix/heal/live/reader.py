@@ -35,6 +35,7 @@ from kfix.core.snapshot.reading import (
     ConfigValue,
     LogDirs,
     LogTail,
+    NodeLevels,
     NodeName,
     PartitionReading,
     ResourceKind,
@@ -340,6 +341,11 @@ class LiveReader:
 
     def starts_since(self, mark: StartMark) -> Mapping[NodeName, int]:
         return self._authority.starts_since(mark)
+
+    def metadata_levels(self) -> Mapping[NodeName, NodeLevels]:
+        if not isinstance(self._authority, KraftAuthority):
+            raise UnreachableError("a cluster with ZooKeeper has no metadata.version")
+        return self._authority.metadata_levels()
 
     def restart_command(self) -> str:
         return self._target.restart_command

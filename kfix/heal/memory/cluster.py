@@ -20,6 +20,7 @@ from kfix.core.snapshot.reading import (
     BrokerRegistration,
     ChangeResult,
     ConfigValue,
+    NodeLevels,
     NodeName,
     NodeRole,
     PartitionReading,
@@ -272,6 +273,9 @@ class MemoryCluster(MemoryParts):
     def voters(self) -> QuorumVoters:
         raise UnreachableError("a cluster with ZooKeeper has no voters")
 
+    def metadata_levels(self) -> Mapping[NodeName, NodeLevels]:
+        raise UnreachableError("a cluster with ZooKeeper has no metadata.version")
+
     def metadata_copies(self, folders: tuple[str, ...]) -> tuple[CopyRead, ...]:
         self.being_read("metadata_copies")
         return tuple(self.disks.get(each, CopyRead(each, unread=MISSING)) for each in folders)
@@ -350,6 +354,12 @@ class MemoryCluster(MemoryParts):
 
     def write_metadata_log(self, wanted: NewLog) -> ChangeResult:
         return self._change("write_metadata_log", (wanted,), lambda: self._write_log(wanted))
+
+    def raise_metadata_version(self, level: int) -> ChangeResult:
+        return self._change("raise_metadata_version", (level,), lambda: self._raise_level(level))
+
+    def _raise_level(self, _level: int) -> ChangeResult:
+        return ChangeResult(41, "NOT_SENT", "a cluster with ZooKeeper has no metadata.version")
 
     def _write_log(self, _wanted: NewLog) -> ChangeResult:
         return ChangeResult(41, "NOT_SENT", "a cluster with ZooKeeper has no metadata log")

@@ -6,7 +6,15 @@ from collections.abc import Mapping
 
 from kfix.core.errors import UnreachableError
 from kfix.core.snapshot.quorum import EligibleLeaders
-from kfix.core.snapshot.reading import BrokerRegistration, ChangeResult, RegisteredAs, ResourceKind
+from kfix.core.snapshot.reading import (
+    BrokerRegistration,
+    ChangeResult,
+    NodeLevels,
+    NodeName,
+    NodeRole,
+    RegisteredAs,
+    ResourceKind,
+)
 from kfix.core.snapshot.recovery import AppliedMetadata, CopyRead, NewLog
 from kfix.core.snapshot.snapshot import NO_LEADER, Mode, PartitionView, TopicPartition
 from kfix.core.snapshot.voters import Joining, QuorumVoters
@@ -14,6 +22,7 @@ from kfix.heal.memory.cluster import MemoryCluster
 from kfix.heal.memory.configs import MIN_ISR
 from kfix.heal.memory.controller import MemoryController
 from kfix.heal.memory.moves import Moves
+from kfix.heal.memory.parts import SUPPORTED
 from kfix.heal.memory.state import ElectionState, ManualClock
 
 # The active controller of an in-memory KRaft cluster, with or without eligible leader replicas (docs/facts/kraft.md).
@@ -259,6 +268,22 @@ class MemoryKraftCluster(MemoryCluster):
 
     def _add_voter(self, wanted: Joining) -> ChangeResult:
         return self.quorum.add(wanted)
+
+    def metadata_levels(self) -> Mapping[NodeName, NodeLevels]:
+        """A dead broker does not answer; without `reports_fenced` it is not known."""
+        self.being_read("metadata_levels", recorded=True)
+        found = {(NodeRole.BROKER, b.id): b.answers for b in self.brokers.values() if b.alive or self.reports_fenced}
+        found |= {(NodeRole.CONTROLLER, node): True for node in self.controllers}
+        return {
+            name: NodeLevels(self.level, self.levels.get(name[1], SUPPORTED)) if up else NodeLevels(error="refused")
+            for name, up in found.items()
+        }
+
+    def _raise_level(self, level: int) -> ChangeResult:
+        if not self.level <= level <= min(each.supported for each in self.metadata_levels().values()):
+            return ChangeResult(95, "INVALID_UPDATE_VERSION", f"metadata.version {level}")
+        self.level = level
+        return ChangeResult(0, "NONE")
 
     def _write_log(self, wanted: NewLog) -> ChangeResult:
         """A person starts the controller with it at once, and it leads."""

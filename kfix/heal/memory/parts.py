@@ -16,6 +16,9 @@ from kfix.heal.memory.load_failures import MemoryLoadFailure
 from kfix.heal.memory.quorum import MemoryQuorum
 from kfix.heal.memory.state import Logs, ManualClock, MemoryBroker, Records
 
+#: The metadata.version that the software of Kafka 4.3 supports.
+SUPPORTED = 30
+
 
 class MemoryParts:
     """`groups` is {group: number of committed offsets}; `loading` is {offsets partition: answers until it is loaded}.
@@ -27,7 +30,7 @@ class MemoryParts:
     - `pending`: {group: {partition: producer id whose open transaction holds its offset}}
     - `controllers`: {voter of a KRaft quorum, if it is shown: the zxid of its last start}
     - `site_command`, `site_upgrade`: the inventory's commands that restart a node and bring it to another version
-    - `levels`: {node that was upgraded: the level of metadata.version that its software supports}
+    - `level`: metadata.version in force; `levels`: {node that was upgraded: the highest that its software supports}
     - `disks`: the metadata logs in log directories of this host
     - `quorum`: the voters of a KRaft quorum, if they may change
     - `load_failures`: offsets partitions that no coordinator can load
@@ -44,6 +47,7 @@ class MemoryParts:
         self.committed: dict[str, dict[TopicPartition, StoredOffset]] = {}
         self.members: set[str] = set()
         self.site_command = self.site_upgrade = ""
+        self.level = SUPPORTED
         self.levels: dict[int, int] = {}
         self.controllers: dict[int, int] = {}
         self.joined: dict[str, MemoryGroup] = {}

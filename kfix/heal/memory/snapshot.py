@@ -29,14 +29,12 @@ from kfix.core.snapshot.snapshot import (
 )
 from kfix.heal.memory import transactions
 from kfix.heal.memory.configs import MIN_ISR, UNCLEAN
-from kfix.heal.memory.parts import MemoryParts
+from kfix.heal.memory.parts import SUPPORTED, MemoryParts
 from kfix.heal.memory.state import MemoryBroker
 
 _ADDRESS = "127.0.0.1:2181"
 #: The metadata offset of every broker of a KRaft cluster in memory, and its high watermark.
 _HIGH = 1000
-#: The metadata.version that the software of Kafka 4.3 supports.
-_LEVEL = 30
 #: The feature of the coordinator that loads a partition as a whole, or not at all.
 _NEW_COORDINATOR = "group.version"
 
@@ -129,12 +127,12 @@ def _quorum(cluster: MemoryParts, talking: list[MemoryBroker], *, down: bool) ->
         configured={node: address},
         features={
             ELR_FEATURE: 1,
-            METADATA_FEATURE: _LEVEL,
+            METADATA_FEATURE: cluster.level,
             **({_NEW_COORDINATOR: 1} if cluster.load_failures else {}),
             **({KRAFT_FEATURE: 1} if known.voters and known.dynamic else {}),
         },
         fenced=tuple(sorted(b.id for b in cluster.brokers.values() if not b.alive)),
-        supported={**dict.fromkeys((*(b.id for b in talking), *cluster.controllers), _LEVEL), **cluster.levels},
+        supported={**dict.fromkeys((*(b.id for b in talking), *cluster.controllers), SUPPORTED), **cluster.levels},
         eligible=eligible,
     )
     if down:

@@ -41,7 +41,8 @@ PARTITION_FACTS = (
 #: `applied` is the metadata offset that each broker of a KRaft cluster has applied, `partitions` are replicas and ISR
 #: by the newest of them; neither needs an active controller. `restart_command` and `upgrade_command` are
 #: those of the inventory. `voters` are those of a KRaft quorum with the directory ids of their disks, `joining` the
-#: controllers that follow as observers.
+#: controllers that follow as observers. `metadata_version` is the highest level in force at any node of a KRaft
+#: cluster, and `supported_metadata_version` the highest that all of them support.
 CLUSTER_FACTS = (
     "controller",
     "controller_epoch",
@@ -51,6 +52,9 @@ CLUSTER_FACTS = (
     "eligible_needed",
     "applied",
     "partitions",
+    "registered_brokers",
+    "metadata_version",
+    "supported_metadata_version",
     "restart_command",
     "upgrade_command",
     "voters",

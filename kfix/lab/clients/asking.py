@@ -7,7 +7,7 @@ from typing import TypeVar
 from kfix.core.kafka.api import Api, Request
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.group_messages import INIT_PRODUCER_ID, OFFSET_COMMIT
-from kfix.core.kafka.kraft_messages import ADD_VOTER, REMOVE_VOTER, UNREGISTER_BROKER
+from kfix.core.kafka.kraft_messages import ADD_VOTER, REMOVE_VOTER, UNREGISTER_BROKER, UPDATE_FEATURES
 from kfix.core.kafka.requests import ALTER_REASSIGNMENTS, INCREMENTAL_ALTER_CONFIGS
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.snapshot import Endpoint
@@ -29,12 +29,6 @@ PRODUCE = Api(
     0,
     "transactional_id:str? acks:i16 timeout_ms:i32 topics:[name:str partitions:[index:i32 records:blob]]",
     "topics:[_name:str partitions:[_index:i32 error:i16 _base:i64 _time_ms:i64]] _throttle_ms:i32",
-)
-UPDATE_FEATURES = Api(
-    57,
-    "timeout_ms:i32 updates:[name:str level:i16 kind:i8] _validate_only:bool",
-    "_throttle_ms:i32 error:i16",
-    flexible=0,
 )
 CONSUMER_GROUP_HEARTBEAT = Api(
     68,

@@ -121,6 +121,7 @@ SAMPLES: Mapping[str, Sample] = {
         _without_majority,
         {"copies": "/disks/102,/disks/1", "into": "/disks/new", "node": 102, "lost": "100,101", "unread": ""},
     ),
+    "metadata_version.raise": Sample(lambda: INCIDENTS["metadata-version-behind"]().cluster, {"version": "4.4.0"}),
     "node.restart": Sample(lambda: INCIDENTS["restartable"]().cluster, {"role": "broker", "node": 3, "others": (1, 2)}),
     "node.upgrade": Sample(
         lambda: INCIDENTS["restartable-kraft"]().cluster,

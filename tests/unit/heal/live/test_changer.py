@@ -397,6 +397,18 @@ def test_with_zookeeper_no_registration_is_removed():
     assert (result.name, broker.asked) == ("NOT_SENT", [])
 
 
+def test_metadata_version_is_raised_by_one_feature_and_each_refusal_is_read():
+    request = kraft_messages.update_feature("metadata.version", 30, 4000)
+    sent = Writer().i32(4000).uvarint(2).compact_string("metadata.version").i16(30).i8(1).no_tags().i8(0).no_tags()
+    assert (request.api_key, request.version, request.body) == (57, 1, sent.done())
+    assert not request.api_key.reads
+    one = Writer().i32(0).i16(0).compact_string("").uvarint(2).compact_string("metadata.version").i16(95)
+    said = one.compact_string("node 3 does not support it").no_tags().no_tags().done()
+    found = request.decode(ByteReader(said))
+    assert (found.error, found.message) == (95, "node 3 does not support it")
+    assert LiveChanger(Target(()), parse_connect("z:1"), Reader({})).raise_metadata_version(30).name == "NOT_SENT"
+
+
 def test_a_registration_is_removed_by_its_id_and_the_answer_is_read_whole():
     request = kraft_messages.unregister_broker(4)
     assert (request.api_key, request.version, request.flexible, request.body) == (64, 0, True, b"\0\0\0\4\0")

@@ -16,6 +16,7 @@ from kfix.core.kafka.kraft_messages import (
     DescribedCluster,
     DescribedQuorum,
     EligibleReplicas,
+    Features,
     ListedBroker,
     VoterState,
 )
@@ -23,7 +24,7 @@ from kfix.core.kafka.metadata import MetadataResponse
 from kfix.core.kafka.requests import FetchedRecords
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.quorum import EligibleLeaders
-from kfix.core.snapshot.reading import ChangeResult, NodeName, StartMark
+from kfix.core.snapshot.reading import ChangeResult, NodeLevels, NodeName, StartMark
 from kfix.core.snapshot.snapshot import Assignment, ClusterIdentity, Endpoint, Mode, PartitionView, TopicPartition
 from kfix.core.snapshot.voters import QuorumVoters, joining_text, parsed_joining, parsed_voters, voters_text
 from kfix.core.target import Target
@@ -309,6 +310,46 @@ def test_kraft_has_no_controller_node_to_delete_and_no_lock(monkeypatch: pytest.
 
 
 GHOST = Endpoint("b4", 9092)
+
+
+def test_every_registered_broker_and_every_voter_is_asked_for_its_levels(
+    authority: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The address of controller 101 is not known, and the fenced broker 4 does not answer."""
+    voters = (VoterState(100, b"", 58, NOW, NOW), VoterState(101, b"", 58, NOW, NOW))
+    quorum = Quorum()
+    monkeypatch.setattr(
+        quorum, "active", lambda *_: replace(described(), voters=voters, nodes=((100, Endpoint("c100", 9093)),))
+    )
+
+    class Line:
+        def __init__(self, endpoint: Endpoint, _security: Security, *, controller: bool) -> None:
+            assert controller is (endpoint.port == 9093)
+            self.endpoint = endpoint
+
+        def __enter__(self) -> Self:
+            return self
+
+        def __exit__(self, *_args: object) -> None: ...
+
+        def call(self, _request: object, _deadline: object) -> Features:
+            if self.endpoint == GHOST:
+                raise UnreachableError(f"{GHOST}: connection refused")
+            levels = {} if self.endpoint == ENDS[3] else {"metadata.version": 21}
+            return Features(57, levels, {"metadata.version": 30})
+
+    found = authority({b: [(57, metadata(FULL))] for b in (1, 2, 3)}, quorum)
+    read = found._lines.ask
+    monkeypatch.setattr(live, "BrokerConnection", Line)
+    monkeypatch.setattr(live, "ask_fenced", lambda *_: {4: GHOST})
+    monkeypatch.setattr(found._lines, "ask", lambda b, ask, until: {4: GHOST} if found.asked else read(b, ask, until))
+    levels = {f"{role} {node}": each for (role, node), each in found.metadata_levels().items()}
+    assert levels == {
+        **dict.fromkeys(("broker 1", "broker 2", "controller 100"), NodeLevels(21, 30)),
+        "broker 3": NodeLevels(error="b3:9092 reports no metadata.version"),
+        "broker 4": NodeLevels(error="b4:9092: connection refused"),
+        "controller 101": NodeLevels(error="its address is not reported"),
+    }
 
 
 @pytest.mark.parametrize(
