@@ -69,6 +69,11 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
                 "Judge an upgrade of all nodes, one after the other: versions, each restart, and clients that Kafka 4 "
                 "refuses.",
             ),
+            "migration": Command(
+                "kfix.preflight.cli:migration",
+                "Judge a phase of a migration from ZooKeeper to KRaft: versions, controllers, ZooKeeper's copy, each "
+                "restart.",
+            ),
         },
     ),
     "snapshot": CommandGroup(

@@ -36,6 +36,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "preflight reassign": ("preflight reassign moves.json -c orders-eu",),
     "preflight config": ("preflight config topic orders min.insync.replicas=2 -b broker1:9092",),
     "preflight plan": ("preflight plan raise-rf.json -c orders-eu",),
+    "preflight migration": ("preflight migration move -b broker1:9092",),
     "preflight upgrade": ("preflight upgrade 4.3.1 -b broker1:9092 --request-log kafka-request.log",),
     "snapshot save": (
         "snapshot save -b broker1:9092 now.json.gz",

@@ -170,9 +170,7 @@ def unknown_of(case: CaseFile) -> Iterator[str]:
     """Yields what the snapshot cannot show, in sentences; each could change the fate of a partition."""
     snapshot = case.snapshot
     quorum = snapshot.quorum
-    if snapshot.zookeeper is not None and snapshot.zookeeper.migrating:
-        yield "the cluster is being migrated to KRaft: who elects leaders during a failure is not part of the forecast"
-    elif case.kraft and (quorum is None or not quorum.read):
+    if case.kraft and (quorum is None or not quorum.read):
         yield "the KRaft quorum was not read: whether it keeps its majority, and who may elect uncleanly, is unknown"
     elif case.kraft and quorum is not None and quorum.elr is None:
         yield "no broker reported its features: which replicas are eligible to lead is unknown"
