@@ -12,10 +12,10 @@ from typing import Final
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.quorum import Migration, Step, migration_of
 from kfix.core.derive.versions import Line, line_of_level
-from kfix.core.failures.scenarios import unknown_of, voters_of
+from kfix.core.failures.scenarios import differing, unknown_of, voters_of
 from kfix.core.snapshot.quorum import QuorumView
 from kfix.core.snapshot.reading import NodeName, NodeRole
-from kfix.core.snapshot.snapshot import PartitionState, PartitionView, TopicPartition
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import are, brokers_named, has
 from kfix.diagnose.stopping import Assessment, Obstacle, ObstacleKind, named, nodes_named
 from kfix.diagnose.upgrading import judge_restart
@@ -133,6 +133,12 @@ def _controllers(case: CaseFile, found: Migration, phase: MigrationPhase) -> Ite
             f"controller {without[0]} runs without the settings of the migration",
             next_="restart it with zookeeper.metadata.migration.enable=true and zookeeper.connect",
         )
+    if found.step is Step.WAITING and case.snapshot.zookeeper is not None and case.snapshot.zookeeper.copied >= 0:
+        yield _migration(
+            f"/migration is left over from an earlier migration (offset {case.snapshot.zookeeper.copied}): the KRaft "
+            "controller would take over and never decide anything",
+            next_="stop the KRaft controllers, delete /migration, and start them with empty disks",
+        )
     both = sorted({each.node for each in quorum.voters} & (case.live or frozenset()))
     if both:
         yield _migration(f"{nodes_named(both, 'node')} {are(len(both))} broker and controller: Kafka migrates no such")
@@ -171,23 +177,9 @@ def _copy(case: CaseFile, found: Migration, phase: MigrationPhase) -> Iterator[O
     if 0 <= zookeeper.copied < high - _FAR_BEHIND:
         what = f"ZooKeeper has the record of the controllers up to offset {zookeeper.copied} of {high}"
         yield _migration(what, "the KRaft controller has written the rest")
-    if differing := tuple(_differing(case)):
-        what = f"ZooKeeper's copy of {named(differing)} differs from what the brokers were told"
-        yield _migration(what, "both are the same", partitions=differing)
-
-
-def _differing(case: CaseFile) -> Iterator[TopicPartition]:
-    zookeeper = case.snapshot.zookeeper
-    copied = {} if zookeeper is None else {tp: _shown(each) for tp, each in zookeeper.states.items()}
-    tps = copied.keys() | {tp for view in case.snapshot.views.values() for tp in view.partitions}
-    for tp in sorted(tps):
-        newest = max(case.views_of(tp).values(), key=lambda each: each.leader_epoch, default=None)
-        if newest is None or copied.get(tp) != _shown(newest):
-            yield tp
-
-
-def _shown(each: PartitionState | PartitionView) -> tuple[int, int, frozenset[int]]:
-    return each.leader, each.leader_epoch, frozenset(each.isr)
+    if tps := tuple(differing(case)):
+        what = f"ZooKeeper's copy of {named(tps)} differs from what the brokers were told"
+        yield _migration(what, "both are the same", partitions=tps)
 
 
 def _unread(case: CaseFile, found: Migration, phase: MigrationPhase) -> Iterator[str]:

@@ -60,9 +60,7 @@ def background_of(snapshot: Snapshot) -> Background:
         n_brokers=len(assigned | (live or frozenset())),
         registered_ms={b: r.registered_ms for b, r in registrations.items() if r.registered_ms > 0},
         taken_ms=int(snapshot.taken_at * 1000),
-        authority=zookeeper is not None
-        and not zookeeper.controller.is_kraft
-        and snapshot.cluster.mode is not Mode.KRAFT,
+        authority=zookeeper is not None and not zookeeper.migrating and snapshot.cluster.mode is not Mode.KRAFT,
         settings=SettingsInForce(snapshot),
         likely=likely_of(snapshot) if live is None else Likely(),
         absent=_absent(snapshot, assigned - live) if live is not None and snapshot.quorum is not None else {},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -60,7 +61,7 @@ def test_a_phase_that_was_begun_goes_on_with_the_nodes_that_are_left() -> None:
     assert not [each for each in judged(made, MOVE).obstacles if "ZooKeeper" in each.what]
 
 
-def finishing(active: int = 100, **changes: object) -> Snapshot:
+def finishing(active: int = 100, **changes: Any) -> Snapshot:
     """All brokers on KRaft, three controllers with the settings of the migration."""
     made = migrations.unfinished()
     assert made.quorum is not None
@@ -131,7 +132,7 @@ def test_an_authorizer_is_a_caution() -> None:
     ]
 
 
-def quorum_of(**changes: object) -> Snapshot:
+def quorum_of(**changes: Any) -> Snapshot:
     made = migrations.taken_over()
     assert made.migration is not None
     return replace(made, migration=replace(made.migration, **changes))
@@ -150,7 +151,7 @@ def quorum_of(**changes: object) -> Snapshot:
         ),
     ],
 )
-def test_controllers_that_are_not_as_they_have_to_be(changes: dict[str, object], why: str) -> None:
+def test_controllers_that_are_not_as_they_have_to_be(changes: dict[str, Any], why: str) -> None:
     assert why in against(quorum_of(**changes), MOVE)
 
 
@@ -169,6 +170,13 @@ def test_zookeepers_copy_has_to_be_the_record_of_the_controllers() -> None:
     [found] = judged(replace(made, zookeeper=replace(made.zookeeper, copied=12)), MOVE).obstacles
     assert found.what == "ZooKeeper has the record of the controllers up to offset 12 of 40"
     assert not judged(replace(made, zookeeper=replace(made.zookeeper, copied=30)), MOVE).obstacles
+
+
+def test_a_migration_that_was_taken_back_must_leave_no_znode() -> None:
+    made = migrations.waiting(prepared=())
+    assert made.zookeeper is not None
+    [found] = judged(replace(made, zookeeper=replace(made.zookeeper, copied=742)), PREPARE).obstacles
+    assert "/migration is left over from an earlier migration (offset 742)" in found.what
 
 
 def test_moves_of_replicas_end_first() -> None:
