@@ -178,7 +178,7 @@ def _copy(case: CaseFile, found: Migration, phase: MigrationPhase) -> Iterator[O
         what = f"ZooKeeper has the record of the controllers up to offset {zookeeper.copied} of {high}"
         yield _migration(what, "the KRaft controller has written the rest")
     if tps := tuple(differing(case)):
-        what = f"ZooKeeper's copy of {named(tps)} differs from what the brokers were told"
+        what = f"ZooKeeper's copy of {named(tps)} differs from the brokers' metadata"
         yield _migration(what, "both are the same", partitions=tps)
 
 

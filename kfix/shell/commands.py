@@ -301,6 +301,10 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
                 "kfix.lab.cli.clusters:upgrade",
                 "Restart a broker or controller on KRaft with a newer version; wait until it answers.",
             ),
+            "migrate": Command(
+                "kfix.lab.cli.clusters:migrate",
+                "Carry one step of a migration to KRaft out: begin it, restart one process for a step, or withdraw it.",
+            ),
             "incidents": Command(
                 "kfix.lab.cli.clusters:incidents",
                 "List the incidents: what each does, what to expect, its options.",

@@ -111,6 +111,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "lab cont": ("lab cont 2",),
     "lab restart": ("lab restart 1",),
     "lab upgrade": ("lab upgrade 1 --kafka 4.4.0 --name kraft",),
+    "lab migrate": ("lab migrate begin --controllers 3", "lab migrate prepare 1", "lab migrate finish controller 3000"),
     "lab incidents": ("lab incidents",),
     "lab break": ("lab break coordinator-stuck", "lab break replica-lagging --option kind=slow"),
     "lab mend": ("lab mend", "lab mend --network"),

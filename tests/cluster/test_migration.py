@@ -2,9 +2,8 @@
 
 import pytest
 
-from kfix.core.errors import LabError
+from kfix.core.errors import LabError, UsageError
 from kfix.lab import LabSpec
-from kfix.lab.definition.state import ON_KRAFT, PREPARED
 from kfix.lab.nodes import migrating
 from kfix.lab.nodes.controllers import ControllerQuorum
 from kfix.lab.workload.workload import Workload, WorkloadPlan
@@ -95,38 +94,46 @@ def refused(kfix, phase, why):
 def test_each_phase_is_judged_up_to_the_end_and_nothing_is_lost(served, tmp_path):
     kfix = Kfix(served, tmp_path / "state")
     refused(kfix, "prepare", "no KRaft controller has begun a migration")
-    with served.access() as access:
-        migrating.add_controllers(served, access, 3)
-        for broker in served.broker_ids:
-            refused(kfix, "move", "the KRaft controller waits for broker")
-            safe(kfix, "prepare")
-            migrating.restart_as(served, access, broker, PREPARED)
-        migrating.wait_taken_over(access)
-        for broker in served.broker_ids:
-            refused(kfix, "finish", "ZooKeeper")
-            safe(kfix, "move")
-            migrating.restart_as(served, access, broker, ON_KRAFT)
+    served.migrate("begin", controllers=3)
+    for broker in served.broker_ids:
+        refused(kfix, "move", "the KRaft controller waits for broker")
+        safe(kfix, "prepare")
+        served.migrate("prepare", broker)
+    for broker in served.broker_ids:
+        safe(kfix, "move")
+        refused(kfix, "finish", "ZooKeeper")
+        served.migrate("move", broker)
     quorum = ControllerQuorum(served.store, served.nodes)
     for controller in sorted(quorum.addresses(), key=lambda each: each == quorum.active().leader):
         safe(kfix, "finish")
-        migrating.end_migration(served, controller)
+        served.migrate("finish", controller, "controller")
     refused(kfix, "finish", "no migration from ZooKeeper is under way")
     with pytest.raises(LabError, match="there is no way back"):
         served.mend()
 
 
 def test_the_way_back_from_kraft_loses_nothing_either(served):
+    served.migrate("begin")
+    for step in ("prepare", "move", "prepare"):
+        for broker in served.broker_ids:
+            served.migrate(step, broker)
+        with served.access() as access:
+            migrating.wait_taken_over(access)
+    served.migrate("withdraw")
+    for broker in served.broker_ids:
+        served.migrate("back", broker)
     with served.access() as access:
-        migrating.add_controllers(served, access)
-        for broker in served.broker_ids:
-            migrating.restart_as(served, access, broker, PREPARED)
-        migrating.wait_taken_over(access)
-        for step in (ON_KRAFT, PREPARED):
-            for broker in served.broker_ids:
-                migrating.restart_as(served, access, broker, step)
-        served.nodes.kill(served.state, [migrating.CONTROLLER], "controller")
-        access.drop_migration(controller=True)
-        for broker in served.broker_ids:
-            migrating.restart_as(served, access, broker, "")
         assert access.migration() is None
         assert access.controller() in served.broker_ids
+
+
+def test_steps_that_the_lab_cannot_take_are_refused(lab):
+    with pytest.raises(UsageError, match="is in no migration"):
+        lab.migrate("move", 1)
+    with pytest.raises(UsageError, match="finish takes a controller"):
+        lab.migrate("finish", 1)
+    with pytest.raises(UsageError, match="begin takes no process"):
+        lab.migrate("begin", 1)
+    lab.migrate("begin")
+    with pytest.raises(UsageError, match="is in a migration already"):
+        lab.migrate("begin")

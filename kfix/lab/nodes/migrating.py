@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kfix.core.errors import LabError
+from kfix.core.errors import LabError, UsageError
+from kfix.lab.definition.recipes import ZK
 from kfix.lab.definition.state import ON_KRAFT, PREPARED, ControllerDef, new_uuid, no_such
 from kfix.lab.nodes.brokers import restart_brokers, start_brokers, wait_gone
 from kfix.lab.nodes.controllers import ControllerQuorum
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from kfix.lab.definition.state import LabState
     from kfix.lab.nodes.handle import LabHandle
 
+#: {step of `kfix lab migrate`: what a broker is then}.
+BROKER_STEPS = {"prepare": PREPARED, "move": ON_KRAFT, "back": ""}
+STEPS = ("begin", *BROKER_STEPS, "finish", "withdraw")
 #: The first controller of a migration; none of them is a broker.
 CONTROLLER = 3000
 _SECONDS = 60.0
@@ -106,25 +110,70 @@ def end_migration(lab: LabHandle, controller: int) -> None:
 
 
 def take_back(lab: LabHandle, znodes: Znodes) -> None:
-    """Returns the cluster to ZooKeeper, from whatever step: brokers first, then the controllers, then their znodes.
+    """Returns the cluster to ZooKeeper, from whatever step, in the short way: it stops all brokers that have moved on.
 
     Raises LabError if a controller was restarted without the migration: then ZooKeeper's record is old.
     """
     state = lab.state
-    if ended := [each.id for each in state.controllers if str(each.id) in state.migrating]:
-        raise LabError(f"controller {ended[0]} has ended the migration: there is no way back", hint="kfix lab down")
     brokers = tuple(each.id for each in state.brokers if str(each.id) in state.migrating)
+    _not_ended(state)
     lab.nodes.shutdown(state, [b for b in brokers if lab.nodes.condition(state, "broker", b) != "dead"])
-    role, controllers = "controller", [each.id for each in state.controllers]
-    lab.nodes.kill(
-        state, [c for c in controllers if lab.nodes.condition(state, "controller", c) != "dead"], "controller"
-    )
-    wait_gone(lab, brokers)
-    znodes.drop_migration(controller=taken_over(znodes))
-    for controller in controllers:
-        lab.nodes.wipe_disk(lab.state, controller, role)
+    withdraw(lab, znodes)
     lab.store.update(_without_migration)
     start_brokers(lab, brokers)
+
+
+def withdraw(lab: LabHandle, znodes: Znodes) -> None:
+    """Stops the controllers, and then deletes their znodes: one of the brokers with ZooKeeper becomes the controller.
+
+    Raises LabError if a broker runs on KRaft, or if the migration has ended.
+    """
+    state, role = lab.state, "controller"
+    _not_ended(state)
+    moved = [b for b in lab.nodes.brokers_in(state, "alive") if state.migrating.get(str(b)) == ON_KRAFT]
+    if moved:
+        raise LabError(f"broker {moved[0]} runs on KRaft", hint=f"kfix lab migrate prepare {moved[0]}")
+    controllers = [each.id for each in state.controllers]
+    lab.nodes.kill(state, [c for c in controllers if lab.nodes.condition(state, role, c) != "dead"], role)
+    wait_gone(lab, lab.nodes.brokers_in(state, "dead"))
+    znodes.drop_migration(controller=taken_over(znodes))
+    for controller in controllers:
+        lab.nodes.wipe_disk(state, controller, role)
+    lab.store.update(lambda known: replace(_without_migration(known), migrating=known.migrating))
+
+
+def _not_ended(state: LabState) -> None:
+    if ended := [each.id for each in state.controllers if str(each.id) in state.migrating]:
+        raise LabError(f"controller {ended[0]} has ended the migration: there is no way back", hint="kfix lab down")
+
+
+def migrate(lab: LabHandle, step: str, node: tuple[str, int] | None, controllers: int) -> None:
+    """Carries one step of a migration out: `node` is what is restarted, None to begin it or to withdraw it.
+
+    Raises UsageError for a lab that cannot migrate, and for a node that the step does not concern.
+    """
+    state = lab.state
+    role = "broker" if step in {"prepare", "move", "back"} else "controller"
+    if "controller" not in state.spec.recipe.mains or state.spec.recipe.mode != ZK:
+        raise UsageError("only Kafka 3.9 with ZooKeeper migrates to KRaft", hint="kfix lab up --kafka 3.9.2 --mode zk")
+    if state.spec.is_keeper_secured or state.spec.is_secured or state.network is not None:
+        raise UsageError("a lab that is secured or has zones does not migrate: its controllers would be neither")
+    if (node is None) is not (step in {"begin", "withdraw"}) or (node is not None and node[0] != role):
+        raise UsageError(f"kfix lab migrate {step} takes {'no process' if node is None else f'a {role}'}")
+    if step not in {"begin", "back"} and not state.controllers:
+        raise UsageError(f"lab {lab.name!r} is in no migration", hint="kfix lab migrate begin")
+    with lab.access() as access:
+        assert access.znodes is not None
+        if node is None and step == "begin":
+            if state.controllers:
+                raise UsageError(f"lab {lab.name!r} is in a migration already", hint="kfix lab status")
+            add_controllers(lab, access.znodes, controllers)
+        elif node is None:
+            withdraw(lab, access.znodes)
+        elif role == "controller":
+            end_migration(lab, node[1])
+        else:
+            restart_as(lab, access, node[1], BROKER_STEPS[step])
 
 
 def _note(lab: LabHandle, nodes: Iterable[int], step: str) -> None:

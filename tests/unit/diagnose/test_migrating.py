@@ -55,7 +55,7 @@ def test_the_next_phase_is_safe_and_restarts_the_nodes_that_are_left(
     assert (found.obstacles, found.unknown, left(made, phase)) == ((), (), nodes)
 
 
-def test_a_phase_that_was_begun_goes_on_with_the_nodes_that_are_left() -> None:
+def test_a_phase_that_was_begun_has_fewer_nodes_left() -> None:
     made = migrations._by_quorum({1: migrations._ON_KRAFT, 2: migrations._MIGRATES, 3: migrations._MIGRATES}, ("h:1",))
     assert left(made, MOVE) == [2, 3]
     assert not [each for each in judged(made, MOVE).obstacles if "ZooKeeper" in each.what]
