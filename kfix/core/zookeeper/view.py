@@ -42,7 +42,7 @@ _ROOTS: dict[str, Read] = {
     "preferred": exists("/admin/preferred_replica_election"),
     "deleting": children("/admin/delete_topics"),
     "isr_changes": children("/isr_change_notification"),
-    "migration": exists("/migration"),
+    "migration": get("/migration"),
 }
 
 
