@@ -43,7 +43,7 @@ def judge_upgrade(case: CaseFile, to: Line, clients: Assessment = CLIENTS_UNKNOW
     """
     lines = case.background.settings.releases.lines
     nodes = sorted(live_of(case) | voters_of(case))
-    found = [_versions(case, to), *(_restart(case, node) for node in nodes)]
+    found = [_versions(case, to), *(judge_restart(case, node) for node in nodes)]
     if to >= _FOUR and any(lines.get(node, (0, 0)) < _FOUR for node in nodes):
         found.append(clients)
     unread = [node for node in nodes if node not in lines]
@@ -59,8 +59,8 @@ def judge_upgrade(case: CaseFile, to: Line, clients: Assessment = CLIENTS_UNKNOW
     )
 
 
-def _restart(case: CaseFile, node: int) -> Assessment:
-    """Judges the restart of one node. Cautions of every restart would drown those of the upgrade."""
+def judge_restart(case: CaseFile, node: int) -> Assessment:
+    """Judges the restart of one node of several. Cautions of every restart would drown those of the whole act."""
     is_broker = node in live_of(case)
     failure = Failure(frozenset({node})) if is_broker else Failure(frozenset(), controllers=frozenset({node}))
     judged = judge_stop(case, failure, lasting=False)

@@ -18,6 +18,7 @@ from kfix.core.numbers import whole_number
 from kfix.core.snapshot.quorum import KRAFT_FEATURE, QuorumView
 from kfix.core.snapshot.snapshot import NO_LEADER, TopicPartition
 from kfix.core.wording import has, several
+from kfix.diagnose.migrating import MigrationPhase, judge_migration
 from kfix.diagnose.stopping import UNTIL_LED, Assessment, Obstacle, ObstacleKind, judge_stop, named, until_in_sync
 from kfix.preflight.model import Act
 
@@ -50,6 +51,13 @@ def remove(node: str) -> Act:
         raise UsageError(f"preflight remove {node!r}: broker=ID or, on KRaft, controller=ID")
     judge = _remove_broker if kind == "broker" else _remove_voter
     return Act(f"remove {node}", lambda case: judge(case, number))
+
+
+def migration(phase: str) -> Act:
+    """The next restarts of a migration from ZooKeeper to KRaft: `prepare`, `move` or `finish`."""
+    if phase not in set(MigrationPhase):
+        raise UsageError(f"preflight migration {phase!r}: one of {', '.join(MigrationPhase)}")
+    return Act(f"migration {phase}", lambda case: judge_migration(case, MigrationPhase(phase)))
 
 
 def _remove_broker(case: CaseFile, broker: int) -> Assessment:

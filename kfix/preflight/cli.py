@@ -176,6 +176,17 @@ def upgrade(
     return upgraded(version, request_log or ())
 
 
+@_judged
+def migration(
+    phase: Annotated[str, typer.Argument(metavar="PHASE", help="prepare or move (brokers), or finish (controllers).")],
+) -> Act:
+    """Judge a phase of a migration from ZooKeeper to KRaft: versions, controllers, ZooKeeper's copy, each restart.
+
+    Exit code: 0 safe, 23 unsafe, or it is not the next phase, 22 unknown: something that matters was not read.
+    """
+    return acts.migration(phase)
+
+
 def _live(ctx: typer.Context, access: Access, act: Act, wait: float, debounce: float) -> Preflight:
     if not 0 <= debounce <= _LONGEST or not 0 <= wait <= _LONGEST:
         raise UsageError(f"--debounce and --wait must be 0 to {_LONGEST} seconds")

@@ -25,6 +25,7 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "config": Command("kfix.preflight.cli:config"),
             "plan": Command("kfix.preflight.cli:plan"),
             "upgrade": Command("kfix.preflight.cli:upgrade"),
+            "migration": Command("kfix.preflight.cli:migration"),
         },
     ),
     "snapshot": CommandGroup(
@@ -115,6 +116,7 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             "cont": Command("kfix.lab.cli.clusters:cont"),
             "restart": Command("kfix.lab.cli.clusters:restart"),
             "upgrade": Command("kfix.lab.cli.clusters:upgrade"),
+            "migrate": Command("kfix.lab.cli.clusters:migrate"),
             "incidents": Command("kfix.lab.cli.clusters:incidents", prints=True),
             "break": Command("kfix.lab.cli.clusters:break_"),
             "mend": Command("kfix.lab.cli.clusters:mend"),
