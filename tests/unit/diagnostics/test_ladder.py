@@ -18,7 +18,7 @@ from kfix_diagnostics.engine import diagnose, settle_seconds
 from kfix_diagnostics.ladder.ladder import explain_group
 from tests.each import for_each
 from tests.places import GOLDEN
-from tests.unit.diagnostics.build import Paper
+from tests.unit.diagnostics.build import NOW, Paper
 from tests.unit.diagnostics.clusters import (
     G2,
     base,
@@ -34,7 +34,6 @@ from tests.unit.diagnostics.clusters import (
 from tests.unit.diagnostics.group_readings import (
     AT_END,
     MEMBER,
-    NOW,
     ORDERS,
     assigned_partition_leaderless,
     coordinator_unreachable,
