@@ -149,6 +149,10 @@ class ClusterReader(Protocol):
         """Returns one record from the partition's leader. Raises RefusedError where no consumer gets one there."""
         ...
 
+    def records_left(self, tp: TopicPartition, offset: int) -> bool:
+        """Returns whether a consumer at this offset gets a record: markers of transactions are none."""
+        ...
+
     def applied(self) -> AppliedMetadata:
         """Asks each known broker of a KRaft cluster for its metadata, whether or not a controller is active."""
         ...

@@ -22,6 +22,7 @@ from tests.matrix.remedies import (
     downgrade_eligible_leaders,
     heal_network,
     raise_eligible_leaders,
+    raise_quota,
     repair_log_dir,
     start_brokers,
     start_controllers,
@@ -88,6 +89,9 @@ CASES: Mapping[str, Case] = {
         ("KFX111",), (Apply("evict-member", {"group": "{group}", "member": "{member}"}),), asked=_GROUP
     ),
     "group-falls-behind": Case(("KFX123",), (SkipRecord(),), asked=_GROUP),
+    "consumer-throttled": Case(
+        ("KFX123",), (ByHand("raise the quota that the finding names", raise_quota),), asked=_GROUP
+    ),
     "offsets-rf1": Case(("KFX104", "KFX119"), (_START, Apply("raise-offsets-rf"))),
     "transactions-rf1": Case(("KFX104", "KFX119"), (_START,)),
     "offsets-under-min-isr": Case(("KFX304",), (_CATCH_UP,)),

@@ -250,6 +250,11 @@ class SkipRecord(Remedy):
         return "runbook `skip-record`, with the record that was saved"
 
 
+def raise_quota(scene: Scene) -> None:
+    with scene.lab.access() as access:
+        access.set_quota(str(scene.broken.details["client"]), 10_000_000)
+
+
 def start_brokers(scene: Scene) -> None:
     scene.lab.restart(*scene.broken.dead)
 

@@ -133,6 +133,7 @@ READING_RECORDS: Mapping[Called, Callable[[LiveReader], object]] = {
     Called("open_batch"): lambda it: it.open_batch(TP),
     Called("hanging"): lambda it: it.hanging(TP),
     Called("logged_record"): lambda it: it.logged_record(TP, 0),
+    Called("records_left"): lambda it: it.records_left(TP, 0),
     Called("served_to"): lambda it: it.served_to(TP, 0),
     Called("voters"): lambda it: it.voters(),
     Called("starts_since"): lambda it: it.starts_since(StartMark(0)),

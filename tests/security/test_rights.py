@@ -62,6 +62,7 @@ def test_every_call_of_the_ports_is_driven_or_only_reads_what_a_diagnosis_reads(
         "logged_record",
         "offsets_replay",
         "open_batch",
+        "records_left",
         "served_to",
         "starts_since",
         "transaction",

@@ -14,7 +14,7 @@ from kfix.core.collect import transactions
 from kfix.core.collect.group_details import ask_members, read_last_generation
 from kfix.core.collect.logs import ask_log_ends
 from kfix.core.collect.offsets_saving import find_key, replay_partition
-from kfix.core.collect.one_record import ask_record
+from kfix.core.collect.one_record import ask_record, ask_records_left
 from kfix.core.collect.probes import fetch_offsets, find_coordinators
 from kfix.core.collect.tasks import Brokers, Questions
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
@@ -310,6 +310,11 @@ class LiveReader:
         end = self._deadline()
         with self._naming_rights():
             return self._lines.ask(self.leader(tp), lambda line: ask_record(line, tp, offset, end), end)
+
+    def records_left(self, tp: TopicPartition, offset: int) -> bool:
+        end = self._deadline()
+        with self._naming_rights():
+            return self._lines.ask(self.leader(tp), lambda line: ask_records_left(line, tp, offset, end), end)
 
     def applied(self) -> AppliedMetadata:
         if not isinstance(self._authority, KraftAuthority):

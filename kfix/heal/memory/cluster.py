@@ -267,6 +267,10 @@ class MemoryCluster(MemoryParts):
         self.being_read("served_to", recorded=True)
         return max(offset, answers.stable_end(self, tp).stable)
 
+    def records_left(self, tp: TopicPartition, offset: int) -> bool:
+        self.being_read("records_left", recorded=True)
+        return offset < answers.stable_end(self, tp).high_watermark
+
     def applied(self) -> AppliedMetadata:
         raise UnreachableError("a cluster with ZooKeeper has no metadata log")
 

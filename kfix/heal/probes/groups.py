@@ -180,12 +180,12 @@ def record_is_saved(args: Args, reader: ClusterReader) -> Answer:
 
 @probe("the group reads on behind this record, or nothing is left to read", {"group": ArgKind.TEXT, **_ONE_RECORD})
 def group_reads_on(args: Args, reader: ClusterReader) -> Answer:
-    """The group has committed an offset of its own behind the next record, or this record is the last of the log."""
+    """The group has committed an offset of its own behind the next record, or only markers of transactions follow."""
     tp, after = args.tp(), args.number("offset") + 1
     stored = reader.group(args.text("group"), (tp,)).committed.get(tp)
     observed = f"group {args.text('group')}: {tp} {shown_offset(stored)}"
-    if stored is not None and stored.offset == after and leader_log(tp, reader).end == after:
-        return judge(True, f"{observed}, the end of the log", f"above {after}")
+    if stored is not None and stored.offset == after and not reader.records_left(tp, after):
+        return judge(True, f"{observed}, and no record follows", f"above {after}")
     return judge(stored is not None and stored.offset > after, observed, f"above {after}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from kfix.core.kafka.access_messages import CONSUMER_RATE
 from kfix.core.kafka.api import Api, Request
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.group_messages import INIT_PRODUCER_ID, OFFSET_COMMIT
@@ -30,6 +31,12 @@ PRODUCE = Api(
     "transactional_id:str? acks:i16 timeout_ms:i32 topics:[name:str partitions:[index:i32 records:blob]]",
     "topics:[_name:str partitions:[_index:i32 error:i16 _base:i64 _time_ms:i64]] _throttle_ms:i32",
 )
+ALTER_CLIENT_QUOTAS = Api(
+    49,
+    "entries:[entity:[type:str name:str?] ops:[key:str value:f64 remove:bool]] _validate_only:bool",
+    "_throttle_ms:i32 entries:[error:i16 _message:str? _entity:[type:str name:str?]]",
+    flexible=1,
+)
 CONSUMER_GROUP_HEARTBEAT = Api(
     68,
     "group:str member:str epoch:i32 _instance:str? _rack:str? rebalance_ms:i32 topics:strs? _assignor:str?"
@@ -41,9 +48,16 @@ _ALLOWED = frozenset(
     {
         *(OFFSET_COMMIT, JOIN_GROUP, SYNC_GROUP, INIT_PRODUCER_ID),
         *(ALTER_REASSIGNMENTS, INCREMENTAL_ALTER_CONFIGS, UNREGISTER_BROKER),
-        *(CONSUMER_GROUP_HEARTBEAT, UPDATE_FEATURES, PRODUCE, ADD_VOTER, REMOVE_VOTER),
+        *(CONSUMER_GROUP_HEARTBEAT, UPDATE_FEATURES, PRODUCE, ADD_VOTER, REMOVE_VOTER, ALTER_CLIENT_QUOTAS),
     }
 )
+
+
+def fetch_quota(client: str, rate: int | None) -> Request[int]:
+    """Sets what a client id may fetch, in bytes per second and broker; None removes it. Returns the error code."""
+    changes = [(CONSUMER_RATE, float(rate or 0), rate is None)]
+    entries = [([("client-id", client)], changes)]
+    return ALTER_CLIENT_QUOTAS.ask(0, (entries,), lambda rows: int(rows[0][0]))
 
 
 def ask(

@@ -47,6 +47,7 @@ USED = {(each.api_key, each.version) for each in REQUESTS} | {
     *KRAFT,
     (kraft_messages.UPDATE_FEATURES, 1),
     (asking.PRODUCE, 3),
+    (asking.ALTER_CLIENT_QUOTAS, 0),
 }
 #: Of these, kafka-python has no definition.
 MISSING = {

@@ -105,7 +105,7 @@ CASES: tuple[Case, ...] = (
     ("group_reads_on", with_offsets, {**RECORD, "group": "g", "offset": 3}, "pass", "group g: orders-0 5"),
     ("group_reads_on", with_offsets, {**RECORD, "group": "g"}, "fail", "group g: orders-0 5"),
     ("group_reads_on", with_offsets, {**RECORD, "group": "g", "offset": 4}, "fail", "group g: orders-0 5"),
-    ("group_reads_on", at_the_end, {**RECORD, "group": "g", "offset": 4}, "pass", "orders-0 5, the end of the log"),
+    ("group_reads_on", at_the_end, {**RECORD, "group": "g", "offset": 4}, "pass", "orders-0 5, and no record follows"),
     ("group_reads_on", with_offsets, {**RECORD, "group": "other"}, "fail", "orders-0 none"),
     ("group_reads_on", without_coordinator, {**RECORD, "group": "g"}, "inconclusive", "does not answer"),
     ("offsets_are", with_offsets, {**OFFSETS, "offsets": '{"0":"5","1":null}'}, "pass", "orders-0 5, orders-1 none"),
