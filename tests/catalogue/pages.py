@@ -117,7 +117,10 @@ def _variables() -> list[str]:
     text = (
         "An option on the command line counts more. Those of a connection belong to an address, never to a name (`-c`)."
     )
-    return ["", "## Variables of the environment", "", text, "", *_listed(variables().items())]
+    rows = [
+        (name, meaning if name in OTHER_VARIABLES else meaning.split(":")[0]) for name, meaning in variables().items()
+    ]
+    return ["", "## Variables of the environment", "", text, "", *_listed(rows)]
 
 
 def _metavar(parameter: Any) -> str:

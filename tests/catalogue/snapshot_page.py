@@ -67,7 +67,7 @@ def _section(kind: Any) -> Iterator[str]:
 
 def entries(values: Mapping[str, str], meanings: Mapping[str, str], named: bool) -> Iterator[str]:
     """Yields a list of {name: kind of value} with their meanings; a sentence if they are few and need none."""
-    yield from () if named else ("A list of these values:", "")
+    yield from () if named else ("As a list:", "")
     if len(values) > _FEW or any(meanings.get(name) for name in values):
         for name, value in values.items():
             yield f"- `{name}` ({value}){': ' if meanings.get(name) else ''}{meanings.get(name, '')}"
