@@ -16,7 +16,7 @@ from kfix.heal.actions.base import Action, ActionStatus, Checks, Kinds, Names, N
 from kfix.heal.model.facts import Fact, ReadFact, about_cluster
 from kfix.heal.model.plan import CheckCall, Estimate, Gate, Risk
 
-_MAX_LOSS = "none: reelection_is_safe must show just before that no partition of the cluster would lose records"
+_MAX_LOSS = "none: a check right before must show that no partition of the cluster would lose records"
 
 
 class ControllerReelect(Action):

@@ -22,8 +22,9 @@ _TRIES = 3
 _READING_SECONDS = 0.5
 _SECONDS_A_CHARACTER = 0.03
 _YES = frozenset({"y", "yes"})
-KEYS = "[y] yes  [n] stop here  [d] facts, proof, undo  [r] read facts again  [?] why"
-SKIP = "  [s] skip this one"
+# With SKIP, 79 columns.
+KEYS = "[y] yes  [n] stop  [d] facts, proof, undo  [r] read again  [?] why"
+SKIP = "  [s] skip"
 
 
 class Unattended:
@@ -238,7 +239,7 @@ class Gatekeeper:
         if not self.human.interactive:
             return False
         self.human.show(text)
-        return (self.reader.ask("[y] continue  [n] stop here > ", _is_yes) or "").lower() in _YES
+        return (self.reader.ask("[y] continue  [n] stop > ", _is_yes) or "").lower() in _YES
 
     def _yes_or_no(self, step: PlannedStep, screen: Screen, again: Callable[[], Screen]) -> Reply:
         if self.given.level >= self.level(step):
@@ -286,7 +287,7 @@ class Gatekeeper:
         self.human.show(screen.text)
         tries = 0
         while tries < _TRIES:
-            prompt = f"type  {step.phrase}  to continue (Enter: stop here  [d] details  [?] why this gate) > "
+            prompt = f"type  {step.phrase}  to continue (Enter: stop  [d] details  [?] why this gate) > "
             word = self.reader.ask(prompt, step.phrase.__eq__)
             if word is None:
                 return Reply(False, "end of input", False)
