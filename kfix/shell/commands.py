@@ -235,7 +235,7 @@ COMMANDS: Mapping[str, Command | CommandGroup] = {
             ),
             "abort": Command(
                 "kfix.heal.cli.runs:abort",
-                "End a killed or stopped run: remove its throttles, restore compaction, and keep its other changes.",
+                "End a killed or stopped run: remove its throttles, restore the topic's settings, and keep the rest.",
             ),
             "rollback": Command(
                 "kfix.heal.cli.runs:rollback",
