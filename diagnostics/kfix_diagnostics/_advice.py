@@ -40,6 +40,7 @@ ON_KRAFT = frozenset(
         "durable-defaults",
         "end-hanging-transaction",
         "evict-member",
+        "hold-retention",
         "isr-dead",
         "leader-balance",
         "move-replicas",

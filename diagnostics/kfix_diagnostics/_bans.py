@@ -15,6 +15,7 @@ CHANGES_OF: Final[Mapping[str, tuple[ChangeKind, ...]]] = {
     "coordinator-not-answering": (ChangeKind.ELECTION, ChangeKind.REASSIGNMENT),
     "coordinator-stuck": (ChangeKind.ELECTION, ChangeKind.CONTROLLER_ELECTION),
     "durable-defaults": (ChangeKind.SETTING,),
+    "hold-retention": (ChangeKind.SETTING,),
     "leader-balance": (ChangeKind.ELECTION,),
     "metadata-divergence": (ChangeKind.ELECTION, ChangeKind.CONTROLLER_ELECTION),
     "move-replicas": (ChangeKind.REASSIGNMENT,),

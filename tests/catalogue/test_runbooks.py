@@ -160,7 +160,7 @@ def test_every_incident_is_used_by_a_runbooks_test() -> None:
 
 def test_no_action_that_changes_the_whole_cluster_passes_with_the_plans_approval() -> None:
     for action in ACTIONS.values():
-        if action.changes and action.name not in {"throttle.restore", "compaction.restore"}:
+        if action.changes and action.name not in {"throttle.restore", "compaction.restore", "retention.restore"}:
             assert action.gate_floor >= (Gate.STEP if action.risk == "the whole cluster" else Gate.PLAN)
 
 

@@ -81,6 +81,12 @@ def _a_record_to_skip(scene: Scene) -> Words:
     return tuple(word for name, value in params.items() for word in ("-p", f"{name}={value}"))
 
 
+def _a_group_with_offsets(scene: Scene) -> Words:
+    """The group has committed an offset of the topic, and is behind by its few records."""
+    offsets_to_restore(scene)
+    return ()
+
+
 def _reads_on(scene: Scene) -> None:
     """Commits the end of the log, as a consumer of the group does that has read on."""
     own = {"bootstrap.servers": scene.lab.bootstrap_servers, "group.id": scene.broken.group}
@@ -161,6 +167,7 @@ CASES: Mapping[str, Case] = {
     "durable-defaults": Case("weak-topic", _LEDGER, before=("raise-topic-rf",)),
     "end-hanging-transaction": Case("transaction-marker-lost"),
     "evict-member": Case("rebalance-held", {"group": "{group}", "member": "{member}"}),
+    "hold-retention": Case("healthy", {"topic": _PLACE[0], "group": "{group}"}, prepare=_a_group_with_offsets),
     "isr-dead": Case("offsets-rf1", {"within": "90s"}, by_hand=start_brokers),
     "leader-balance": Case("leader-skew"),
     "move-replicas": Case("healthy", prepare=_a_topic_to_move),

@@ -46,6 +46,8 @@ OF_ACTIONS: Mapping[str, tuple[Right, ...]] = {
     "reassign.move": (ALTER,),
     "reassign.noop": (ALTER,),
     "reassign.reorder": (ALTER,),
+    "retention.hold": (OF_TOPICS,),
+    "retention.restore": (OF_TOPICS,),
     "throttle.rate": (OF_BROKERS,),
     "throttle.remove": (OF_BROKERS, OF_TOPICS),
     "throttle.replicas": (OF_TOPICS,),

@@ -10,14 +10,13 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from kfix.core.derive.record import newest_partition
-from kfix.core.kafka.access_messages import CONSUMER_RATE
-from kfix.core.snapshot.fleet_facts import Quota
+from kfix.core.snapshot.fleet_facts import CONSUMER_RATE, Quota
 from kfix.core.snapshot.group_reading import GroupReading
 from kfix.core.snapshot.snapshot import BrokerView, TopicPartition
 from kfix_diagnostics.groups._pace import Paces
 
 
-class Throttled(NamedTuple):
+class QuotaLimit(NamedTuple):
     """A client id may fetch less from this broker than arrives there for it, both in bytes per second; `tps` are its
     partitions on such brokers, which fall behind. `quota` is the one that counts.
     """
@@ -29,13 +28,13 @@ class Throttled(NamedTuple):
     tps: tuple[TopicPartition, ...]
 
 
-def throttled(last: GroupReading, paces: Paces, views: Mapping[int, BrokerView]) -> Throttled | None:
+def throttled(last: GroupReading, paces: Paces, views: Mapping[int, BrokerView]) -> QuotaLimit | None:
     """Returns the worst case of the group; None if no quota explains it, or the quotas or the records were not read."""
     found = list(_throttled(last, paces, views)) if last.quotas and last.record_bytes else []
     return max(found, key=lambda each: each.arriving / max(each.quota.value, 1.0), default=None)
 
 
-def _throttled(last: GroupReading, paces: Paces, views: Mapping[int, BrokerView]) -> Iterator[Throttled]:
+def _throttled(last: GroupReading, paces: Paces, views: Mapping[int, BrokerView]) -> Iterator[QuotaLimit]:
     clients: dict[str, list[TopicPartition]] = {}
     for member in last.members or ():
         clients.setdefault(member.client, []).extend(tp for tp in member.assigned if tp in paces)
@@ -51,7 +50,7 @@ def _throttled(last: GroupReading, paces: Paces, views: Mapping[int, BrokerView]
         late = sorted(tp for b in over for tp in led[b] if paces[tp].stands or paces[tp].falls_behind)
         if quota is not None and late:
             worst = max(over, key=arriving.__getitem__)
-            yield Throttled(client, quota, worst, arriving[worst], tuple(late))
+            yield QuotaLimit(client, quota, worst, arriving[worst], tuple(late))
 
 
 def quota_of(client: str, quotas: tuple[Quota, ...]) -> Quota | None:

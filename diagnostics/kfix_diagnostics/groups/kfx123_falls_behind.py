@@ -29,7 +29,7 @@ Remedies, safest first
     after it was saved (kfix offsets record, kfix offsets skip). A slow member: compare its host and its log with the
     others'. A hot partition: see which keys it gets; more members do not help, since one member reads a partition. Too
     few members: add some, up to the number of partitions, and check the quotas of their client ids. Unread records that
-    will be deleted: raise retention.ms of the topic until the group has caught up.
+    will be deleted: the runbook hold-retention keeps them until the group has caught up.
 
 Do not
     Do not reset the offsets of the whole group: it loses or repeats records of every partition. Do not add partitions
@@ -48,14 +48,14 @@ from typing import Final, NamedTuple
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Debounce, Rows
 from kfix.core.derive.memory import APART, FORGET_POSITIONS
 from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
-from kfix.core.kafka.access_messages import CONSUMER_RATE
+from kfix.core.snapshot.fleet_facts import CONSUMER_RATE
 from kfix.core.snapshot.group_reading import SHARE_GROUP, GroupMember, GroupReading, by_group
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import ago, per_topic, rate_text, several
-from kfix_diagnostics._advice import cluster_options, diagnose_group, servers
+from kfix_diagnostics._advice import cluster_options, diagnose_group, runbook, servers
 from kfix_diagnostics.groups._members import called
 from kfix_diagnostics.groups._pace import LagPattern, Paces, Slowness, paces_of, slow
-from kfix_diagnostics.groups._throttled import Throttled, named, throttled
+from kfix_diagnostics.groups._throttled import QuotaLimit, named, throttled
 
 _SHOWN = 5
 #: Seconds within which a deletion of unread records is reported.
@@ -157,7 +157,7 @@ def _old_enough(was: GroupReading | None, last: GroupReading) -> GroupReading | 
 
 
 def _slow(
-    last: GroupReading, found: Slowness, paces: Paces, since: str, case: CaseFile, limit: Throttled | None
+    last: GroupReading, found: Slowness, paces: Paces, since: str, case: CaseFile, limit: QuotaLimit | None
 ) -> Finding:
     meaning, tps = _MEANINGS[found.pattern], found.tps
     read, came = (sum(getattr(paces[tp], name) for tp in tps) for name in ("read", "came"))
@@ -196,7 +196,7 @@ def _slow(
     )
 
 
-def _limits(limit: Throttled) -> dict[str, str]:
+def _limits(limit: QuotaLimit) -> dict[str, str]:
     quota = limit.quota
     kinds = (("users", quota.user), ("clients", quota.client))
     return {
@@ -213,7 +213,7 @@ def _limits(limit: Throttled) -> dict[str, str]:
     }
 
 
-def _quotas(last: GroupReading, pattern: LagPattern, limit: Throttled | None) -> Iterator[Evidence]:
+def _quotas(last: GroupReading, pattern: LagPattern, limit: QuotaLimit | None) -> Iterator[Evidence]:
     """Yields what is known of quotas, where one explains the finding or may do so, and what cannot be known."""
     if pattern not in {LagPattern.QUOTA, LagPattern.CAPACITY, LagPattern.SOME}:
         return
@@ -249,7 +249,7 @@ def _skip(group: str, tps: tuple[TopicPartition, ...], paces: Paces, case: CaseF
 
 def _overtaken(last: GroupReading, overtaken: dict[TopicPartition, float], paces: Paces, case: CaseFile) -> Finding:
     tps = tuple(sorted(overtaken, key=lambda tp: overtaken[tp]))
-    where, topic = per_topic(tps), shlex.quote(tps[0].topic)
+    where = per_topic(tps)
     return Finding(
         severity=Severity.WARNING,
         obj=f"unread records of group {last.group}",
@@ -258,9 +258,13 @@ def _overtaken(last: GroupReading, overtaken: dict[TopicPartition, float], paces
         cause=Cause("the group is slower than retention.ms or retention.bytes of the topic allow", Confidence.LIKELY),
         evidence=_rates(tps, paces, case),
         remedies=(
-            Remedy(
-                "Raise retention.ms of the topic until the group has caught up; the brokers need the disk space",
-                f"kafka-configs.sh {servers(case)} --describe --entity-type topics --entity-name {topic} --all",
+            runbook(
+                case,
+                "hold-retention",
+                "Keep all records of the topic until the group has caught up, then restore its retention; the brokers "
+                "need the disk space",
+                f"topic={tps[0].topic}",
+                f"group={last.group}",
             ),
         ),
         never=("Do not restart the consumers because of it: they lose time that they do not have",),

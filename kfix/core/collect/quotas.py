@@ -17,7 +17,7 @@ from kfix.core.kafka.access_messages import DEFAULT, EXACT, QuotaPart
 from kfix.core.kafka.batches import batches_in
 from kfix.core.kafka.codes import name_of, with_right
 from kfix.core.kafka.connection import BrokerConnection
-from kfix.core.snapshot.fleet_facts import Quota
+from kfix.core.snapshot.fleet_facts import CONSUMER_RATE, Quota
 from kfix.core.snapshot.group_reading import SHARE_GROUP, GroupReading
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.timing import Deadline
@@ -44,7 +44,7 @@ def with_quotas(
     if found is None:
         error = with_right(error, access_messages.DESCRIBE_CLIENT_QUOTAS, principal)
         return replace(reading, errors={**reading.errors, "group quotas": error})
-    limits = any(each.key == access_messages.CONSUMER_RATE for each in found)
+    limits = any(each.key == CONSUMER_RATE for each in found)
     size = _record_bytes(brokers, reading, leaders) if limits else 0.0
     return replace(reading, quotas=found, record_bytes=size)
 

@@ -73,8 +73,6 @@ DESCRIBE_CLIENT_QUOTAS = Api(
 )
 
 
-#: The key of the quota that limits what a client fetches, in bytes per second and broker.
-CONSUMER_RATE = "consumer_byte_rate"
 #: How a part of a filter matches: this name, or the default entity.
 EXACT, DEFAULT = 0, 1
 

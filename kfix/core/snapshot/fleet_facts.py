@@ -96,6 +96,10 @@ class ApiRange(NamedTuple):
     newest: Int16
 
 
+#: The key of the quota that limits what a client fetches, in bytes per second and broker.
+CONSUMER_RATE = "consumer_byte_rate"
+
+
 class Quota(NamedTuple):
     """A quota of clients. A part of the entity is None if the quota is not about it, and "" for its default."""
 

@@ -8,7 +8,7 @@ from kfix.core.args import ABSENT, ArgKind, Args, ArgValue
 from kfix.heal.actions.assignment import ReassignNoop, ReassignReorder
 from kfix.heal.actions.base import Action
 from kfix.heal.actions.broker_unregister import BrokerUnregister
-from kfix.heal.actions.compaction import CompactionHasten, CompactionRestore
+from kfix.heal.actions.compaction import CompactionHasten, CompactionRestore, RetentionHold, RetentionRestore
 from kfix.heal.actions.configs import ConfigSet
 from kfix.heal.actions.controller_reelect import ControllerReelect
 from kfix.heal.actions.elections import ElectIsr, ElectPreferred
@@ -52,6 +52,8 @@ ALL: Mapping[str, Action] = {
         ReassignMove(),
         ReassignNoop(),
         ReassignReorder(),
+        RetentionHold(),
+        RetentionRestore(),
         ThrottleRate(),
         ThrottleRemove(),
         ThrottleReplicas(),

@@ -68,7 +68,7 @@ def abort(
     reach: ClusterOptions,
     json_output: AsJson = False,
 ) -> None:
-    """End a killed or stopped run: remove its throttles, restore compaction, and keep its other changes."""
+    """End a killed or stopped run: remove its throttles, restore the topic's settings, and keep the rest."""
     app = the_app(ctx)
     access = reach.access(of_a_plan=True)
     why = a_reason(reason)

@@ -198,6 +198,10 @@ class MemoryCluster(MemoryParts):
         if passed >= _ISR_SECONDS:
             self._caught_up_at = self.clock.monotonic()
             self.moves.catch_up(passed, self.copy_seconds)
+            for group, pace in self.pace.items():
+                for tp, each in self.committed[group].items():
+                    end = max(log.end for log in self.logs.ends[tp].values())
+                    self.committed[group][tp] = each._replace(offset=min(each.offset + int(passed * pace), end))
 
     def registered_brokers(self) -> frozenset[int]:
         self.being_read("registered_brokers", recorded=True)

@@ -46,6 +46,8 @@ class MemoryParts:
         self.loading: dict[int, int] = {}
         self.committed: dict[str, dict[TopicPartition, StoredOffset]] = {}
         self.members: set[str] = set()
+        #: {group: the records per second that it reads of each partition}
+        self.pace: dict[str, int] = {}
         self.site_command = self.site_upgrade = ""
         self.level = SUPPORTED
         self.levels: dict[int, int] = {}

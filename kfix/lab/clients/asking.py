@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from kfix.core.kafka.access_messages import CONSUMER_RATE
 from kfix.core.kafka.api import Api, Request
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.group_messages import INIT_PRODUCER_ID, OFFSET_COMMIT
 from kfix.core.kafka.kraft_messages import ADD_VOTER, REMOVE_VOTER, UNREGISTER_BROKER, UPDATE_FEATURES
 from kfix.core.kafka.requests import ALTER_REASSIGNMENTS, INCREMENTAL_ALTER_CONFIGS
 from kfix.core.kafka.security import Security
+from kfix.core.snapshot.fleet_facts import CONSUMER_RATE
 from kfix.core.snapshot.snapshot import Endpoint
 from kfix.core.timing import Deadline
 

@@ -69,6 +69,18 @@ def group_falls_behind(kind: type[MemoryCluster] = MemoryCluster) -> PreparedInc
     return PreparedIncident(cluster, requested("cluster", ()))
 
 
+def retention_overtakes(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
+    """The log of orders-0 begins shortly before what group `mailer` reads next; the topic keeps a record for 60 s."""
+    cluster = kind.healthy()
+    for broker in cluster.brokers:
+        cluster.logs.write(_ORDERS, broker, LogEnd(30, 100), 0)
+    cluster.committed["mailer"] = {_ORDERS: StoredOffset(_FAILS_AT, 0)}
+    cluster.records.topic_configs["orders"] = {"retention.ms": "60000"}
+    cluster.pace["mailer"] = 5
+    tps = tuple(sorted(tp for tp in cluster.records.assignments if tp.topic == _ORDERS.topic))
+    return PreparedIncident(cluster, requested(_ORDERS.topic, tps))
+
+
 _GROUP, _ID = "payments", "ledger-writer"
 _STABLE = 20
 _TIMEOUT_MS = 900_000

@@ -111,6 +111,8 @@ SAMPLES: Mapping[str, Sample] = {
     "compaction.restore": Sample(
         _failed, {"topic": OFFSETS_TOPIC, **dict.fromkeys(COMPACTION, ABSENT), "segment_ms": "5000"}
     ),
+    "retention.hold": Sample(four_brokers, {"topic": "orders"}),
+    "retention.restore": Sample(four_brokers, {"topic": "orders", "retention_ms": "60000", "retention_bytes": ABSENT}),
     "config.set": Sample(four_brokers, {**TOPIC, "key": "min.insync.replicas", "value": "2"}),
     "controller.reelect": Sample(four_brokers, {}),
     "group.evict": Sample(_held, {"group": "payments", "member": "slow-1"}),
@@ -259,6 +261,7 @@ def test_only_what_changes_nothing_or_takes_an_own_throttle_back_passes_unasked(
         "wait",
         "throttle.restore",
         "compaction.restore",
+        "retention.restore",
     }
 
 

@@ -346,6 +346,7 @@ ARGS: Mapping[str, Mapping[str, ArgValue]] = {
     "controller_reelected": {"after": 1},
     "coordinator_gave_up": {"partition": "__consumer_offsets-0", "group": group_on(0, 2)},
     "compaction_is": {**USUAL, "topic": "orders"},
+    "retention_is": {"topic": "orders", "retention_ms": ABSENT, "retention_bytes": ABSENT},
     "topic_in_sync": {"topic": "orders"},
     "compaction_possible": ON_TP,
     "coordinator_answers": {"partition": "__consumer_offsets-0", "group": group_on(0, 2)},
