@@ -17,8 +17,8 @@ list beside `rows`.
 - `kfix fleet collect` and `kfix audit` read these facts after everything else; `kfix snapshot save --for-fleet FILE`
   does so where only a file can be had; without the option a file has the ends of all logs, which
   `lost-records` can compare with a later run. A plain `kfix diagnose` never asks for them.
-- A question reads the last run, or as many of the last runs as it names; `--snapshots N` reads others. Questions about findings
-  and changes read the audits of the last `--days`.
+- A question reads the last run, or as many of the last runs as it names; `--snapshots N` reads others. Questions
+  about findings and changes read the audits of the last `--days`.
 - Bytes are those of all replicas, and "mean" is that of the brokers of a cluster. Numbers are rounded down.
 
 ## How a loss differs from what looks like it
