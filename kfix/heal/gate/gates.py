@@ -239,7 +239,7 @@ class Gatekeeper:
         if not self.human.interactive:
             return False
         self.human.show(text)
-        return (self.reader.ask("[y] continue  [n] stop > ", _is_yes) or "").lower() in _YES
+        return (self.reader.ask("[y] continue  [n] stop here > ", _is_yes) or "").lower() in _YES
 
     def _yes_or_no(self, step: PlannedStep, screen: Screen, again: Callable[[], Screen]) -> Reply:
         if self.given.level >= self.level(step):
