@@ -16,7 +16,7 @@ from kfix.lab.incidents.setup.roles import SEEN_SECONDS, assign_roles
 from kfix.lab.nodes.failures import start_on_lost_disk, start_on_new_disk
 from kfix.lab.nodes.migrating import (
     CONTROLLER,
-    add_controllers,
+    add_controller,
     move_to_kraft,
     prepare_brokers,
     taken_over,
@@ -385,7 +385,7 @@ def migration_stuck(context: IncidentContext) -> IncidentOutcome:
     """A migration from ZooKeeper to KRaft that waits for a broker, or that was left half finished."""
     lab, step = context.lab, str(context.options["step"])
     *early, late = sorted(context.ids())
-    add_controllers(lab, context.znodes)
+    add_controller(lab, context.znodes)
     context.report(f"started KRaft controller {CONTROLLER}, which waits for the brokers to register with it")
     prepare_brokers(lab, early if step == _WAITING else (*early, late))
     context.report(f"restarted {len(early) + (step != _WAITING)} brokers with the settings of the migration")

@@ -28,7 +28,7 @@ CONTROLLER = 3000
 _SECONDS = 60.0
 
 
-def add_controllers(lab: LabHandle, znodes: Znodes, count: int = 1) -> None:
+def add_controller(lab: LabHandle, znodes: Znodes, count: int = 1) -> None:
     """Starts KRaft controllers with the settings of the migration; they then wait for the brokers to register."""
     with lab.store.choosing_ports() as taken:
         ports = free_ports(count, taken, LOOPBACK.can_bind)
@@ -167,7 +167,7 @@ def migrate(lab: LabHandle, step: str, node: tuple[str, int] | None, controllers
         if node is None and step == "begin":
             if state.controllers:
                 raise UsageError(f"lab {lab.name!r} is in a migration already", hint="kfix lab status")
-            add_controllers(lab, access.znodes, controllers)
+            add_controller(lab, access.znodes, controllers)
         elif node is None:
             withdraw(lab, access.znodes)
         elif role == "controller":
