@@ -28,9 +28,10 @@ NEVER_SET_MIN_ISR = (
 
 
 _FEW = 3
-#: Runbooks that act on a KRaft cluster, as their `modes` say (tests/catalogue/test_runbooks.py compares both); a
+#: Runbooks that do not act on a KRaft cluster, as their `modes` say (tests/catalogue/test_runbooks.py compares both); a
 #: finding never names one that refuses the mode. A plan may still refuse what only it reads
 #: (tests/proofs/diagnostics/test_named_runbooks.py names what that is).
+<<<<<<< HEAD
 ON_KRAFT = frozenset(
     {
         "abort-transaction",
@@ -62,6 +63,9 @@ ON_KRAFT = frozenset(
         "under-min-isr",
     }
 )
+=======
+ZOOKEEPER_ONLY = frozenset({"controller-reelect", "coordinator-stuck", "metadata-divergence"})
+>>>>>>> h-weight
 #: Runbooks that reassign replicas to improve their number or place, which nothing is waiting for.
 _MOVING = frozenset({"raise-topic-rf", "raise-offsets-rf", "spread-replicas"})
 
@@ -136,9 +140,9 @@ def runbook(case: CaseFile, name: str, text: str, *params: str) -> Remedy:
     """
     why = _hindrance(case, name, params) if name in _MOVING else ""
     if why:
-        acts = "" if case.kraft and name not in ON_KRAFT else name
+        acts = "" if case.kraft and name in ZOOKEEPER_ONLY else name
         return Remedy(f"Wait {why}. Then: {continued(text)}", "", acts, CHANGES_OF[name])
-    if case.kraft and name not in ON_KRAFT:
+    if case.kraft and name in ZOOKEEPER_ONLY:
         return Remedy(text, changes=CHANGES_OF.get(name, ()))
     given = "".join(f" -p {shlex.quote(p)}" for p in params)
     return Remedy(text, f"kfix runbook apply {name}{given} {cluster_options(case)}", name, CHANGES_OF.get(name, ()))
