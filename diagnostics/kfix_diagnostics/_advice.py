@@ -31,41 +31,7 @@ _FEW = 3
 #: Runbooks that do not act on a KRaft cluster, as their `modes` say (tests/catalogue/test_runbooks.py compares both); a
 #: finding never names one that refuses the mode. A plan may still refuse what only it reads
 #: (tests/proofs/diagnostics/test_named_runbooks.py names what that is).
-<<<<<<< HEAD
-ON_KRAFT = frozenset(
-    {
-        "abort-transaction",
-        "cancel-reassignment",
-        "coordinator-failed",
-        "coordinator-not-answering",
-        "durable-defaults",
-        "end-hanging-transaction",
-        "evict-member",
-        "hold-retention",
-        "isr-dead",
-        "leader-balance",
-        "move-replicas",
-        "quorum-add-voter",
-        "quorum-recover",
-        "quorum-replace-voter",
-        "raise-metadata-version",
-        "raise-offsets-rf",
-        "raise-topic-rf",
-        "replace-broker",
-        "remove-ghost-registration",
-        "restore-offsets",
-        "rolling-restart",
-        "rolling-upgrade",
-        "skip-record",
-        "spread-replicas",
-        "sweep-throttles",
-        "unclean-election",
-        "under-min-isr",
-    }
-)
-=======
 ZOOKEEPER_ONLY = frozenset({"controller-reelect", "coordinator-stuck", "metadata-divergence"})
->>>>>>> h-weight
 #: Runbooks that reassign replicas to improve their number or place, which nothing is waiting for.
 _MOVING = frozenset({"raise-topic-rf", "raise-offsets-rf", "spread-replicas"})
 
