@@ -158,8 +158,9 @@ def migrate(lab: LabHandle, step: str, node: tuple[str, int] | None, controllers
         raise UsageError("only Kafka 3.9 with ZooKeeper migrates to KRaft", hint="kfix lab up --kafka 3.9.2 --mode zk")
     if state.spec.is_keeper_secured or state.spec.is_secured or state.network is not None:
         raise UsageError("a lab that is secured or has zones does not migrate: its controllers would be neither")
-    if (node is None) is not (step in {"begin", "withdraw"}) or (node is not None and node[0] != role):
-        raise UsageError(f"kfix lab migrate {step} takes {'no process' if node is None else f'a {role}'}")
+    alone = step in {"begin", "withdraw"}
+    if (node is None) is not alone or (node is not None and node[0] != role):
+        raise UsageError(f"kfix lab migrate {step} takes {'no process' if alone else f'a {role}'}")
     if step not in {"begin", "back"} and not state.controllers:
         raise UsageError(f"lab {lab.name!r} is in no migration", hint="kfix lab migrate begin")
     with lab.access() as access:
