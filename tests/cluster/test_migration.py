@@ -112,6 +112,21 @@ def test_each_phase_is_judged_up_to_the_end_and_nothing_is_lost(served, tmp_path
         served.mend()
 
 
+def test_the_way_back_from_kraft_loses_nothing_either(served):
+    served.migrate("begin")
+    for step in ("prepare", "move", "prepare"):
+        for broker in served.broker_ids:
+            served.migrate(step, broker)
+        with served.access() as access:
+            migrating.wait_taken_over(access)
+    served.migrate("withdraw")
+    for broker in served.broker_ids:
+        served.migrate("back", broker)
+    with served.access() as access:
+        assert access.migration() is None
+        assert access.controller() in served.broker_ids
+
+
 def test_steps_that_the_lab_cannot_take_are_refused(lab):
     with pytest.raises(UsageError, match="is in no migration"):
         lab.migrate("move", 1)

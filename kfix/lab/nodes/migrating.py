@@ -76,7 +76,8 @@ def restart_as(lab: LabHandle, access: LabClient, broker: int, step: str) -> Non
     if definition is None or definition.retired:
         raise no_such(lab.state, "broker", broker)
     if lab.nodes.condition(lab.state, "broker", broker) != "dead":
-        lab.nodes.shutdown(lab.state, [broker])
+        # Once the controllers are withdrawn, a broker that stops waits for them: docs/facts/zookeeper.md.
+        (lab.nodes.shutdown if step else lab.nodes.kill)(lab.state, [broker])
     wait_gone(lab, [broker])
     _note(lab, [broker], step)
     lab.nodes.start(lab.state, "broker", definition)
@@ -142,6 +143,13 @@ def withdraw(lab: LabHandle, znodes: Znodes) -> None:
     lab.store.update(lambda known: replace(_without_migration(known), migrating=known.migrating))
 
 
+def _led_by_a_broker(lab: LabHandle, access: LabClient) -> bool:
+    """Whether every broker knows the new controller; before, none can hand its leaders over, and none stops."""
+    alive = lab.nodes.brokers_in(lab.state, "alive")
+    seen = [access.metadata(broker) for broker in alive]
+    return all(each is not None and each.controller in alive for each in seen)
+
+
 def _not_ended(state: LabState) -> None:
     if ended := [each.id for each in state.controllers if str(each.id) in state.migrating]:
         raise LabError(f"controller {ended[0]} has ended the migration: there is no way back", hint="kfix lab down")
@@ -171,6 +179,7 @@ def migrate(lab: LabHandle, step: str, node: tuple[str, int] | None, controllers
             add_controller(lab, access.znodes, controllers)
         elif node is None:
             withdraw(lab, access.znodes)
+            wait_for("each broker knows a controller with ZooKeeper", lambda: _led_by_a_broker(lab, access), _SECONDS)
         elif role == "controller":
             end_migration(lab, node[1])
         else:
