@@ -152,7 +152,7 @@ def up(
             "--zookeeper-security", metavar="WORD", help="Security of ZooKeeper: plaintext, tls, mtls, digest or sasl."
         ),
     ] = "plaintext",
-    name: Annotated[str, typer.Option("--name", help="Name of the lab.")] = "lab",
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the lab.")] = "lab",
 ) -> None:
     """Start a cluster of real brokers on this machine."""
     spec = LabSpec(

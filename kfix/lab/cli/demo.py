@@ -32,7 +32,7 @@ class DemoError(KfixError):
 
 
 def demo(
-    name: Annotated[str, typer.Option("--name", help="Name of the demo's lab.")] = "demo",
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the demo's lab.")] = "demo",
     keep: Annotated[bool, typer.Option("--keep", help="Leave the healed cluster running.")] = False,
 ) -> None:
     """Replay the founding incident on a real cluster: break it, diagnose it, heal it behind gates, prove it."""
