@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest -n 3 --dist loadgroup
 # Tests start kfix hundreds of times: with byte code, as it is installed.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup setup-dev demo fleet-demo test slice test-all touched costs parts mutants unit proofs real test-security test-matrix test-deaths test-spark-versions test-install test-hadoop fuzz oracle check lint format bench docs clean
+.PHONY: setup setup-dev demo fleet-demo test slice test-all touched costs parts mutants unit proofs real test-security test-matrix test-deaths test-spark-versions test-install test-hadoop fuzz oracle check lint format bench docs docs-serve clean
 
 # What a user needs: the command line and the lab. About 120 MB.
 setup:
@@ -136,6 +136,10 @@ format: setup-dev
 docs:
 	@bash .ci/setup $(VENV) docs
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# The site on this machine, with its search, which browsers do not run from files.
+docs-serve: docs
+	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory site 8000
 
 bench: setup-dev
 	@$(BIN)/python -m benchmarks

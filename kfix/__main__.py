@@ -1,7 +1,5 @@
 """`python -m kfix` and the `kfix` command."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys

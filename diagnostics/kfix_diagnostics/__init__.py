@@ -1,7 +1,5 @@
 """The catalogue: every check, in order of codes. A check is a module `kfxNNN_its_slug` in the folder of its subject."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from importlib import import_module
 from pkgutil import iter_modules

@@ -28,36 +28,10 @@ NEVER_SET_MIN_ISR = (
 
 
 _FEW = 3
-#: Runbooks that act on a KRaft cluster, as their `modes` say (tests/catalogue/test_runbooks.py compares both); a
+#: Runbooks that do not act on a KRaft cluster, as their `modes` say (tests/catalogue/test_runbooks.py compares both); a
 #: finding never names one that refuses the mode. A plan may still refuse what only it reads
 #: (tests/proofs/diagnostics/test_named_runbooks.py names what that is).
-ON_KRAFT = frozenset(
-    {
-        "abort-transaction",
-        "cancel-reassignment",
-        "coordinator-failed",
-        "coordinator-not-answering",
-        "durable-defaults",
-        "end-hanging-transaction",
-        "evict-member",
-        "isr-dead",
-        "leader-balance",
-        "move-replicas",
-        "quorum-recover",
-        "raise-offsets-rf",
-        "raise-topic-rf",
-        "replace-broker",
-        "remove-ghost-registration",
-        "restore-offsets",
-        "rolling-restart",
-        "rolling-upgrade",
-        "skip-record",
-        "spread-replicas",
-        "sweep-throttles",
-        "unclean-election",
-        "under-min-isr",
-    }
-)
+ZOOKEEPER_ONLY = frozenset({"controller-reelect", "coordinator-stuck", "metadata-divergence"})
 #: Runbooks that reassign replicas to improve their number or place, which nothing is waiting for.
 _MOVING = frozenset({"raise-topic-rf", "raise-offsets-rf", "spread-replicas"})
 
@@ -117,11 +91,11 @@ def _start(ids: tuple[int, ...], case: CaseFile) -> str:
         there = "the process" if len(strays) == 1 else "the processes"
         return f"Stop {there} of another cluster at {', '.join(strays)}, then start {brokers_named(ids)} with {own}"
     frozen = [b for b in ids if b in case.frozen]
+    disks = f"with {'its old disk' if len(ids) == 1 else 'their old disks'}, never with an empty one"
     if not frozen:
-        disks = "its old disk" if len(ids) == 1 else "their old disks"
-        return f"Start {brokers_named(ids)} with {disks}, never with an empty one"
+        return f"Start {brokers_named(ids)} {disks}"
     ending = f"End the frozen {'process' if len(frozen) == 1 else 'processes'} of {brokers_named(frozen)}, then start "
-    return ending + (them(len(ids)) if frozen == list(ids) else brokers_named(ids))
+    return f"{ending}{them(len(ids)) if frozen == list(ids) else brokers_named(ids)} {disks}"
 
 
 def runbook(case: CaseFile, name: str, text: str, *params: str) -> Remedy:
@@ -132,9 +106,9 @@ def runbook(case: CaseFile, name: str, text: str, *params: str) -> Remedy:
     """
     why = _hindrance(case, name, params) if name in _MOVING else ""
     if why:
-        acts = "" if case.kraft and name not in ON_KRAFT else name
+        acts = "" if case.kraft and name in ZOOKEEPER_ONLY else name
         return Remedy(f"Wait {why}. Then: {continued(text)}", "", acts, CHANGES_OF[name])
-    if case.kraft and name not in ON_KRAFT:
+    if case.kraft and name in ZOOKEEPER_ONLY:
         return Remedy(text, changes=CHANGES_OF.get(name, ()))
     given = "".join(f" -p {shlex.quote(p)}" for p in params)
     return Remedy(text, f"kfix runbook apply {name}{given} {cluster_options(case)}", name, CHANGES_OF.get(name, ()))

@@ -1,7 +1,5 @@
 """What findings forbid while they last, and remedies that another finding may forbid (`holding`)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
@@ -17,6 +15,7 @@ CHANGES_OF: Final[Mapping[str, tuple[ChangeKind, ...]]] = {
     "coordinator-not-answering": (ChangeKind.ELECTION, ChangeKind.REASSIGNMENT),
     "coordinator-stuck": (ChangeKind.ELECTION, ChangeKind.CONTROLLER_ELECTION),
     "durable-defaults": (ChangeKind.SETTING,),
+    "hold-retention": (ChangeKind.SETTING,),
     "leader-balance": (ChangeKind.ELECTION,),
     "metadata-divergence": (ChangeKind.ELECTION, ChangeKind.CONTROLLER_ELECTION),
     "move-replicas": (ChangeKind.REASSIGNMENT,),

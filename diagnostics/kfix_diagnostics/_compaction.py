@@ -1,7 +1,5 @@
 """Offsets partitions that the log cleaner has not compacted. For KFX106, KFX115 and the ladder."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 
 from kfix.core.derive.casefile import CaseFile

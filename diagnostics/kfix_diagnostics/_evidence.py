@@ -1,7 +1,5 @@
 """Rows of evidence: the source, what was asked, what it answered, and how old the answer is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 
 from kfix.core.derive.casefile import CaseFile

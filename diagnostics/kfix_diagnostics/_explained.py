@@ -4,8 +4,6 @@ To start a broker that runs a second time repairs nothing. On KRaft it is fenced
 not registered (KFX403).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 

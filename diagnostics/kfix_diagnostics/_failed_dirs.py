@@ -1,7 +1,5 @@
 """Replicas in failed log directories of live brokers, which KFX406 reports: other findings name it as their cause."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Final
 

@@ -4,8 +4,6 @@ Where unclean elections are allowed, Kafka elects a replica that lacks records m
 such a broker names these partitions, and the setting comes before it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple

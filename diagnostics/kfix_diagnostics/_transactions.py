@@ -1,7 +1,5 @@
 """A transaction that does not end: who has it open, until when, and how it ends. For KFX108, KFX116 and KFX122."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Partitions that brokers know and ZooKeeper lacks: whether brokers serve them, or only old metadata names them."""
 
-from __future__ import annotations
-
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.derive.partition_facts import PartitionFacts
 

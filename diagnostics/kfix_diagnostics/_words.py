@@ -1,7 +1,5 @@
 """How findings name things: every check uses the same words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from kfix.core.derive.casefile import CaseFile

@@ -1,21 +1,16 @@
 """The catalogue as the engine and `kfix explain` use it: conditions compiled, pages looked up by code or slug."""
 
-from __future__ import annotations
-
 import linecache
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import TYPE_CHECKING
 
 from kfix.core.derive.checks import Check, ClusterCheck, Debounce, PartitionCheck, Scope
 from kfix.core.derive.predicate import Matcher, Predicate, compile_all, parse
 from kfix.core.documents.problems import did_you_mean
 from kfix.core.errors import UsageError
+from kfix.core.fleetcase import FleetCheck
 from kfix_diagnostics import ALL
-
-if TYPE_CHECKING:
-    from kfix.core.fleetcase import FleetCheck
 
 PARTITION_CHECKS = tuple(c for c in ALL if isinstance(c, PartitionCheck))
 CLUSTER_CHECKS = tuple(c for c in ALL if isinstance(c, ClusterCheck))

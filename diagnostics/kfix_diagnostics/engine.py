@@ -4,8 +4,6 @@ A fault that an ordinary election or a starting broker also shows for some secon
 its evidence is older than the debounce, or a second snapshot shows it again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 

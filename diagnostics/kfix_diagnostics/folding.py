@@ -1,7 +1,5 @@
 """Root causes first: a finding that follows from another is folded under it, and the worst heads come first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from kfix.core.derive.grouping import grouped

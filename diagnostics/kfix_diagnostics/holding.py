@@ -3,8 +3,6 @@
 An unclean election waits with the start that would make it unnecessary.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

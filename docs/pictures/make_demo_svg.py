@@ -35,7 +35,7 @@ def record() -> str:
     demo.delaybeforesend = GATE_SECONDS
     seen = io.StringIO()
     demo.logfile_read = seen
-    while demo.expect([r"(?:am I asked|stop here)[^\n]{0,80} > ", pexpect.EOF]) == 0:
+    while demo.expect([r"(?:am I asked|stop)  [^\n]{0,80} > ", pexpect.EOF]) == 0:
         demo.sendline("y")
     demo.close()
     if demo.exitstatus != 0:

@@ -1,7 +1,5 @@
 """Everything that `import kfix.api` offers. The command line calls the same functions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Makes a bundle: the texts, masked, and the file with its manifest."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """`kfix bundle`: what others need to help, in one file. It only reads the cluster."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -14,12 +12,13 @@ from kfix.core.errors import UsageError
 from kfix.core.saved.files import write_whole
 from kfix.core.wording import several, size_text
 from kfix.diagnose.snapshots import load_snapshot
-from kfix.front.reaching import ClusterOptions, reaches
+from kfix.front.grouped import with_options
+from kfix.front.reaching import ClusterOptions
 from kfix.front.seam import the_app
 from kfix.front.terminal import say
 
 
-@reaches
+@with_options
 def bundle(
     ctx: typer.Context,
     output: Annotated[

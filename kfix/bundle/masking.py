@@ -1,7 +1,5 @@
 """What a bundle leaves out: the values of secrets, and on request the names of hosts."""
 
-from __future__ import annotations
-
 import re
 import socket
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """The canary itself: opens its clients, makes rounds, and removes what it made."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Callable, Mapping
@@ -9,17 +7,15 @@ from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 from kfix.canary.course import Course, course_of, read_metadata
 from kfix.canary.librdkafka import settings_of
 from kfix.canary.model import NAME, CanaryOptions, CanaryResult, CanaryRound, CoordinatorTry, met
+from kfix.core.application import App
 from kfix.core.errors import UnreachableError
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.target import Target
-
-if TYPE_CHECKING:
-    from kfix.core.application import App
 
 #: Members that join at once: each has threads and connections of its own.
 _MOST_AT_ONCE: Final = 8

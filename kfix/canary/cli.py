@@ -1,7 +1,5 @@
 """`kfix canary`: writes to a topic of its own and joins groups of its own, and removes them."""
 
-from __future__ import annotations
-
 import shlex
 import signal
 import sys
@@ -16,17 +14,18 @@ from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.diagnosis.finding import CANNOT_TELL
 from kfix.core.errors import UsageError
 from kfix.front import completion
+from kfix.front.grouped import with_options
 from kfix.front.lines import print_lines
 from kfix.front.options import ALL, AsJson, duration, offsets_partition
 from kfix.front.plain import PlainConsole
-from kfix.front.reaching import ClusterOptions, reaches
+from kfix.front.reaching import ClusterOptions
 from kfix.front.seam import the_app
 from kfix.front.terminal import say_document
 
 _MOST_ROUNDS, _MOST_SECONDS = 100_000, 300.0
 
 
-@reaches
+@with_options
 def canary(
     ctx: typer.Context,
     reach: ClusterOptions,

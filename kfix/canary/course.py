@@ -1,7 +1,5 @@
 """What a canary will try, by the metadata of the cluster: read by kfix, which creates nothing by asking."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass

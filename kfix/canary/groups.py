@@ -1,7 +1,5 @@
 """One member of a group of the canary: it joins, commits, reads the commit back, leaves, and the group is deleted."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Iterable

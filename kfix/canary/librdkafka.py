@@ -1,7 +1,5 @@
 """The settings of librdkafka for the same connection: Kafka's client properties under its names (docs/canary.md)."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """What a canary tries, and what it met: one row per leader and one per coordinator."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median

@@ -1,7 +1,5 @@
 """One record through each leader, by a producer and a consumer that stay open."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The result of a canary: for people, and as JSON, `kfix.canary/v1`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Final, Literal
 

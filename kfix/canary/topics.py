@@ -1,7 +1,5 @@
 """The topic of a canary: created on request, and deleted by the run that created it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from typing import Final

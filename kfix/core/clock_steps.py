@@ -3,8 +3,6 @@
 `t` is wall time, `mono` a clock that is never set, and `boot` names the boot of the host that `mono` counts from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """How a cluster is judged: one record from the options of a command, or the inventory, to the checks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final

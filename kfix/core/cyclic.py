@@ -1,7 +1,5 @@
 """Switches off Python's cyclic garbage collector while a snapshot is read or a cluster is diagnosed."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 from collections.abc import Iterator

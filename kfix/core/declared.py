@@ -1,7 +1,5 @@
 """Metadata in a field's annotation besides its type, for readers and writers of files."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, TypeVar

@@ -1,7 +1,5 @@
 """Parses HOST:PORT addresses, opens connections, and puts connection errors into plain words."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

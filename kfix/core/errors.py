@@ -3,8 +3,6 @@
 One boundary (`kfix.shell.app`) prints them as one line on standard error; nothing else does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 

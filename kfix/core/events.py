@@ -4,8 +4,6 @@ All times are seconds since the epoch, UTC, by the clock of their source: kfix's
 server for a znode, the broker for a line of its log. No clock is corrected.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum

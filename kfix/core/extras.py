@@ -1,7 +1,5 @@
 """Names the command that installs an extra, by the tool that installed kfix."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import PurePath
 

@@ -1,7 +1,5 @@
 """Tickets, and the client's half of SASL GSSAPI (RFC 4752), both by MIT's library, the extra `kerberos`."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import struct

@@ -1,7 +1,5 @@
 """Counts the requests to each server while a snapshot is read (`kfix diagnose --stats`)."""
 
-from __future__ import annotations
-
 from kfix.core.snapshot.snapshot import Endpoint
 from kfix.core.snapshot.traffic import Traffic, in_all
 

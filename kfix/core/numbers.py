@@ -1,7 +1,5 @@
 """Ranges of Kafka's numbers, and safe parsing of integers from untrusted text."""
 
-from __future__ import annotations
-
 from typing import Final
 
 LARGEST_INT32: Final = 2**31 - 1

@@ -1,7 +1,5 @@
 """The folders of kfix: state (runs, locks, the last snapshots of each cluster) and settings (own runbooks, policy)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

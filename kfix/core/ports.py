@@ -20,6 +20,7 @@ from kfix.core.snapshot.reading import (
     ConfigValue,
     LogDirs,
     LogTail,
+    NodeLevels,
     NodeName,
     NodeRole,
     PartitionReading,
@@ -38,6 +39,7 @@ from kfix.core.snapshot.snapshot import (
     TopicPartition,
 )
 from kfix.core.snapshot.transactions import OpenBatch, TransactionState
+from kfix.core.snapshot.voters import Joining, QuorumVoters
 
 
 class ClusterReader(Protocol):
@@ -147,8 +149,16 @@ class ClusterReader(Protocol):
         """Returns one record from the partition's leader. Raises RefusedError where no consumer gets one there."""
         ...
 
+    def records_left(self, tp: TopicPartition, offset: int) -> bool:
+        """Returns whether a consumer at this offset gets a record: markers of transactions are none."""
+        ...
+
     def applied(self) -> AppliedMetadata:
         """Asks each known broker of a KRaft cluster for its metadata, whether or not a controller is active."""
+        ...
+
+    def voters(self) -> QuorumVoters:
+        """Returns the voters of a KRaft quorum by its active controller, which a majority of them follows."""
         ...
 
     def metadata_copies(self, folders: tuple[str, ...]) -> tuple[CopyRead, ...]:
@@ -168,6 +178,10 @@ class ClusterReader(Protocol):
         With ZooKeeper only the brokers that are still registered are known. Raises UnreachableError, on KRaft also if
         the log no longer begins before the mark.
         """
+        ...
+
+    def metadata_levels(self) -> Mapping[NodeName, NodeLevels]:
+        """Asks every registered broker of a KRaft cluster, a fenced one too (4.0 and later), and every voter."""
         ...
 
     def restart_command(self) -> str:
@@ -226,6 +240,18 @@ class ClusterChanger(Protocol):
 
     def unregister_broker(self, broker: int) -> ChangeResult:
         """Removes the registration of a broker from a KRaft cluster. Kafka accepts it for a live broker as well."""
+        ...
+
+    def remove_voter(self, node: int, directory: str) -> ChangeResult:
+        """Removes the voter with this directory id from a KRaft quorum (KIP-853). Kafka accepts it for a live one."""
+        ...
+
+    def add_voter(self, wanted: Joining) -> ChangeResult:
+        """Adds a controller that follows as an observer to the voters of a KRaft quorum."""
+        ...
+
+    def raise_metadata_version(self, level: int) -> ChangeResult:
+        """Raises metadata.version of a KRaft cluster, and never lowers it."""
         ...
 
     def write_metadata_log(self, wanted: NewLog) -> ChangeResult:

@@ -5,8 +5,6 @@ file, it checks the open file descriptor, not the path, so the file cannot be re
 links, hard links, anything but regular files, and files that another user owns or may write to.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import pwd

@@ -1,7 +1,5 @@
 """Runs of plans: a row of the history, the result of an abort, and an unfinished run."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -52,5 +50,6 @@ class UnfinishedRun:
     doubtful: Annotated[tuple[str, ...], "its steps that were issued, and whose result was not recorded"]
     throttles: Annotated[bool, "true: it has set throttles that it has not removed"]
     compaction: Annotated[bool, "true: it has set settings that hasten compaction, and has not restored them"]
+    retention: Annotated[bool, "true: it keeps all records of a topic for a time, and has not restored its retention"]
     broken: Annotated[bool, "true: its journal is damaged, so there may be more"]
     options: Annotated[str, "what a command about it has to repeat to reach the cluster, besides the address"] = ""

@@ -1,7 +1,5 @@
 """The command of a site that restarts a node: a template of an inventory, run without a shell."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import signal

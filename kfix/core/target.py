@@ -1,7 +1,5 @@
 """The address of a cluster and the client security settings, from the same options as Kafka's own tools."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Remedies that reduce the risk of one failure, with commands to paste; none of them changes anything by itself."""
 
-from __future__ import annotations
-
 import shlex
 from collections import Counter
 from collections.abc import Iterator

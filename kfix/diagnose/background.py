@@ -1,7 +1,5 @@
 """Reads a cluster in the background while the code that judges it is loaded."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from threading import Thread
 

@@ -39,6 +39,7 @@ class ObstacleKind(StrEnum):
     MOVES       moves that Kafka refuses, or that never end
     VERSION     the version cannot be reached from here
     CLIENTS     clients that the new version refuses
+    MIGRATION   a phase of a migration to KRaft that is not the next one, or that lacks something
     PLAN        the plan cannot be carried out as it is
     """
 
@@ -54,6 +55,7 @@ class ObstacleKind(StrEnum):
     MOVES = "moves"
     VERSION = "version"
     CLIENTS = "clients"
+    MIGRATION = "migration"
     PLAN = "plan"
 
 

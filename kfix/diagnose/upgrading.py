@@ -15,6 +15,8 @@ from kfix.core.failures.scenarios import live_of, unknown_of, voters_of
 from kfix.diagnose.stopping import Assessment, Obstacle, ObstacleKind, judge_stop, nodes_named
 
 _FOUR: Final[Line] = (4, 0)
+#: The runbook of the last step of an upgrade.
+RAISES: Final = "raise-metadata-version"
 #: The lowest level of metadata.version of which Kafka 4 starts: 3.3-IV3.
 _LEAST_LEVEL: Final = 7
 _CLIENTS: Final = (
@@ -41,7 +43,7 @@ def judge_upgrade(case: CaseFile, to: Line, clients: Assessment = CLIENTS_UNKNOW
     """
     lines = case.background.settings.releases.lines
     nodes = sorted(live_of(case) | voters_of(case))
-    found = [_versions(case, to), *(_restart(case, node) for node in nodes)]
+    found = [_versions(case, to), *(judge_restart(case, node) for node in nodes)]
     if to >= _FOUR and any(lines.get(node, (0, 0)) < _FOUR for node in nodes):
         found.append(clients)
     unread = [node for node in nodes if node not in lines]
@@ -57,8 +59,8 @@ def judge_upgrade(case: CaseFile, to: Line, clients: Assessment = CLIENTS_UNKNOW
     )
 
 
-def _restart(case: CaseFile, node: int) -> Assessment:
-    """Judges the restart of one node. Cautions of every restart would drown those of the upgrade."""
+def judge_restart(case: CaseFile, node: int) -> Assessment:
+    """Judges the restart of one node of several. Cautions of every restart would drown those of the whole act."""
     is_broker = node in live_of(case)
     failure = Failure(frozenset({node})) if is_broker else Failure(frozenset(), controllers=frozenset({node}))
     judged = judge_stop(case, failure, lasting=False)
@@ -115,9 +117,21 @@ def _before_upgrade(case: CaseFile, to: Line) -> Iterator[str]:
             )
     if case.kraft:
         yield (
-            "the features (metadata.version and others) stay as they are until kafka-features.sh upgrades them; "
-            "after that the old version no longer starts"
+            f"every node runs {_text(to)}, and metadata.version is still {case.background.settings.releases.level}: "
+            f"kfix runbook plan {RAISES} -p version={_text(to)} raises it, and the old version no longer starts"
+            if _only_behind(case, to)
+            else f"metadata.version stays as it is until the runbook {RAISES} raises it; after that the old version no "
+            "longer starts"
         )
+
+
+def _only_behind(case: CaseFile, to: Line) -> bool:
+    """Whether all nodes run the line already, and metadata.version is below what each of them supports."""
+    releases, quorum = case.background.settings.releases, case.snapshot.quorum
+    levels = {} if quorum is None else quorum.supported
+    nodes = live_of(case) | voters_of(case)
+    same = all(releases.lines.get(node) == to and releases.level < levels.get(node, 0) for node in nodes)
+    return bool(nodes) and releases.level > 0 and same
 
 
 def _unread_versions(case: CaseFile, to: Line) -> Iterator[str]:

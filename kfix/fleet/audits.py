@@ -1,7 +1,5 @@
 """The calls behind `kfix audit`: collect a run or take a stored one, judge and report it, and ask the store."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The inventory of a fleet, or the chosen part of it. No cluster is contacted."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The runs of a store: lists them, deletes old ones and old audits, and merges the small files of a run."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections import Counter

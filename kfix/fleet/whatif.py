@@ -1,7 +1,5 @@
 """What would stop in a whole fleet if brokers or a rack went down: asked of a stored run. No cluster is contacted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date

@@ -4,8 +4,6 @@ A word is offered only if a shell reads it as it is: names of groups come from a
 No error is shown, since it would stand in the line that a person is typing.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 from collections.abc import Callable, Iterable, Mapping

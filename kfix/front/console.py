@@ -4,9 +4,7 @@ Every printed text is one line, whatever it contains, unless it is `Lines` or a 
 inside a renderable of rich, is escaped when rich converts it to segments.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, TextIO
 
 from rich.box import Box
@@ -53,7 +51,7 @@ class _FirstCell(Text):
 
 
 class HarmlessTable(Table):
-    """A table whose cells are single lines, unless they are a `block`."""
+    """A table whose cells are single lines, unless they are a `block`; in a pipe no line ends in blanks."""
 
     def add_row(self, *cells: RenderableType | None, **options: Any) -> None:
         first, *rest = map(_harmless, cells)
@@ -62,6 +60,21 @@ class HarmlessTable(Table):
     def add_column(self, header: RenderableType = "", *more: Any, **options: Any) -> None:
         made = _harmless(header)
         super().add_column(made if self.columns else _first(made), *more, **options)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        made = super().__rich_console__(console, options)
+        segments = (each for each in made if isinstance(each, Segment))
+        yield from segments if console.is_terminal else _unpadded(segments)
+
+
+def _unpadded(segments: Iterable[Segment]) -> Iterator[Segment]:
+    """Yields segments without the blanks with which rich fills the lines of a table up to its width."""
+    for line in Segment.split_lines(segments):
+        while line and not line[-1].text.rstrip(" "):
+            line.pop()
+        if line:
+            line[-1] = Segment(line[-1].text.rstrip(" "), line[-1].style)
+        yield from (*line, Segment.line())
 
 
 def console_on(file: TextIO) -> HarmlessConsole:

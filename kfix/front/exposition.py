@@ -3,8 +3,6 @@
 The tests parse every output with prometheus-client.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The document of a command: who reads it, and where it goes, also if the command fails (`kfix.shell.failing`)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

@@ -1,7 +1,5 @@
 """An error as JSON, `kfix.error/v1`: every command with `--json` prints it where it cannot print its own document."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Iterator, Sequence
 from enum import Enum

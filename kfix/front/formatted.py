@@ -17,6 +17,10 @@ else:
     _Base = object
 
 
+#: {type of an option: how its value is shown in help, unless the option says it}.
+_METAVARS = {"int": "N", "int range": "N", "float": "N", "float range": "N", "str": "TEXT"}
+
+
 class _Time(float):
     """A default of an option that takes a TIME: help shows `5s`."""
 
@@ -32,6 +36,8 @@ class _Formatted(_Base):
         for each in self.params:
             if each.metavar == "TIME" and isinstance(each.default, float):
                 each.default = _Time(each.default)
+            if each.metavar is None and each.param_type_name == "option":
+                each.metavar = _METAVARS.get(each.type.name)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         mine = {name for each in self.params for name in each.opts}

@@ -1,7 +1,5 @@
 """A page in Markdown for a terminal: headings in bold, wrapped paragraphs, and commands that are never wrapped."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Final

@@ -1,7 +1,5 @@
 """The name of a cluster before the command: `kfix -c NAME diagnose`, and KFIX_CLUSTER."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Options that several commands share, named as in Kafka's own tools."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Checks output files before any work, so that a missing folder is found at once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Asks a person at a terminal for the text of `--from -`, who would otherwise see nothing happen."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A console for lines of one style each, enough for a diagnosis: rich takes as long to load as 10 000 partitions."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

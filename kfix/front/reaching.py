@@ -1,13 +1,7 @@
 """Determines the cluster of a command: by its name in the inventory, or by its address."""
 
-from __future__ import annotations
-
-import inspect
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import typer
 
@@ -37,15 +31,15 @@ def is_given(ctx: typer.Context, option: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """The connection options of a command, as `@reaches` gives them to its parameter of this type."""
+    """The connection options of a command."""
 
     ctx: typer.Context
-    bootstrap_server: str | None = None
-    cluster: str | None = None
-    zookeeper: str | None = None
-    bootstrap_controller: str | None = None
-    command_config: Path | None = None
-    timeout: float = 5.0
+    bootstrap_server: options.BootstrapServer = None
+    cluster: options.ClusterName = None
+    zookeeper: options.ZooKeeper = None
+    bootstrap_controller: options.BootstrapController = None
+    command_config: options.CommandConfig = None
+    timeout: options.Timeout = 5.0
 
     @property
     def address(self) -> str:
@@ -54,8 +48,8 @@ class ClusterOptions:
     @property
     def is_given(self) -> bool:
         """Whether the command line names a cluster or an address; variables of the environment do not count."""
-        options = ("bootstrap_server", "zookeeper", "bootstrap_controller")
-        return named_outright(self.ctx, self.cluster) is not None or any(map(self._typed, options))
+        addresses = ("bootstrap_server", "zookeeper", "bootstrap_controller")
+        return named_outright(self.ctx, self.cluster) is not None or any(map(self._typed, addresses))
 
     def access(self, *, of_a_plan: bool = False) -> Access:
         """Returns the access that the options describe.
@@ -105,46 +99,6 @@ class ClusterOptions:
     def _typed(self, option: str) -> bool:
         source = self.ctx.get_parameter_source(option)
         return getattr(self, option) is not None and (source is None or source.name != _ENVIRONMENT)
-
-
-_OPTIONS: Final = {
-    "bootstrap_server": (options.BootstrapServer, None),
-    "cluster": (options.ClusterName, None),
-    "zookeeper": (options.ZooKeeper, None),
-    "bootstrap_controller": (options.BootstrapController, None),
-    "command_config": (options.CommandConfig, None),
-    "timeout": (options.Timeout, 5.0),
-}
-
-
-def reaches(command: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command the connection options; its parameter `reach` receives them as a `ClusterOptions`.
-
-    Another command calls it with its own `reach`.
-    """
-    signature = inspect.signature(command, eval_str=True)
-    asks = "ctx" in signature.parameters
-    parameters: list[inspect.Parameter] = []
-    if not asks:
-        parameters.append(inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context))
-    for each in signature.parameters.values():
-        if each.annotation is ClusterOptions:
-            parameters += (
-                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-                for name, (annotation, default) in _OPTIONS.items()
-            )
-        else:
-            parameters.append(each.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-
-    @wraps(command)
-    def call(ctx: typer.Context, **given: Any) -> None:
-        if "reach" not in given:
-            given["reach"] = ClusterOptions(ctx, **{name: given.pop(name) for name in _OPTIONS})
-        command(**({"ctx": ctx} if asks else {}), **given)
-
-    call.__annotations__ = {each.name: each.annotation for each in parameters}
-    call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    return call
 
 
 def say_note(note: str) -> None:

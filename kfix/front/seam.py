@@ -1,7 +1,5 @@
 """The application behind a command: the caller passes an `App`, or a function that makes one, as `obj`."""
 
-from __future__ import annotations
-
 import typer
 
 from kfix.core.application import App

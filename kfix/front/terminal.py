@@ -8,8 +8,6 @@ If the reader of a pipe is gone, the rest of that stream is discarded. A command
 changes something, runs to its end (`run_on`); any other ends with ReaderGoneError.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterable, Iterator

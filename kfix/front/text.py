@@ -1,7 +1,5 @@
 """Text that a person gives on a command line."""
 
-from __future__ import annotations
-
 from kfix.core.errors import UsageError
 
 

@@ -1,7 +1,5 @@
 """Times that a person gives as an option."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from kfix.core.errors import UsageError

@@ -1,7 +1,5 @@
 """Writes an output to its file atomically, replacing the previous one."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """A site's policy: it raises gates and lowers limits, never the reverse. `policyfile` reads it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """Reads the policy file: YAML as strict as a runbook's; all mistakes are reported at once as `file:line:col: text`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path as FilePath
 from typing import Annotated, Literal

@@ -1,7 +1,5 @@
 """The record that planning may rest on: that of an authority which can carry a plan out."""
 
-from __future__ import annotations
-
 from kfix.core.derive.record import record_of
 from kfix.core.snapshot.record import ClusterRecord
 from kfix.core.snapshot.snapshot import Mode, Snapshot

@@ -1,7 +1,5 @@
 """Rollback planning: a plan of its own that reverts a run, made of the inverses of its changes, last change first."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -48,7 +46,7 @@ def order_left(plan: Plan, known: Replay, reader: ClusterReader) -> Iterator[tup
 
 _RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}(-[0-9]{1,2})?")
 #: What a run takes back itself.
-_RESTORE = frozenset({"compaction.restore", "throttle.restore"})
+_RESTORE = frozenset({"compaction.restore", "retention.restore", "throttle.restore"})
 _PROVE_SECONDS = 120.0
 _MOVE_SECONDS = 3600.0
 

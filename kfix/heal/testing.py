@@ -1,7 +1,5 @@
 """Runs the tests of runbooks: plans, and if expected runs, on in-memory clusters that the caller provides."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path

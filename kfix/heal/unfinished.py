@@ -3,8 +3,6 @@
 A diagnosis is pure over a snapshot, and no snapshot shows whose change was cut short: that is known from the run store.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable
 from dataclasses import replace

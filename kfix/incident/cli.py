@@ -1,7 +1,5 @@
 """`kfix report`: post-mortems from files. No cluster is read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The post-mortem as one object: every output is rendered from it and from nothing else."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

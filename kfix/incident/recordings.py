@@ -1,7 +1,5 @@
 """Recordings of `kfix watch` as material of an incident report: snapshots, remarks of the watch, and gaps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final

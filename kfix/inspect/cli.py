@@ -1,7 +1,5 @@
 """`kfix inspect`: reads the disks of brokers without a broker."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """The use case of `kfix inspect`: reads log directories, compares them, and measures possible losses on the disks."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass

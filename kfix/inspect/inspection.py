@@ -1,7 +1,5 @@
 """The result of `kfix inspect log-dir`, and its verdict."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Log directories as JSON, `kfix.logdirs/v1`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 

@@ -1,7 +1,5 @@
 """Log directories as text: differences first, then remarks about files, then one line per healthy partition."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from rich.console import Console

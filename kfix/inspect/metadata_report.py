@@ -1,7 +1,5 @@
 """The copies of a metadata log as text, and as JSON, `kfix.metadata-log/v1`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, Final, Literal
 

@@ -1,24 +1,19 @@
 """`kfix lab break`: the preconditions of an incident, and its record in lab.json."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kfix.core.documents.problems import did_you_mean
 from kfix.core.errors import UsageError
 from kfix.lab.definition.recipes import ON
+from kfix.lab.definition.state import LabState
 from kfix.lab.incidents import INCIDENTS
 from kfix.lab.incidents.setup.context import IncidentContext
+from kfix.lab.incidents.setup.incident import Broken, Incident
 from kfix.lab.incidents.setup.options import checked
 from kfix.lab.network.faults import sentences
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kfix.lab.definition.state import LabState
-    from kfix.lab.incidents.setup.incident import Broken, Incident
-    from kfix.lab.nodes.handle import LabHandle
+from kfix.lab.nodes.handle import LabHandle
 
 
 def incident_named(name: str) -> Incident:

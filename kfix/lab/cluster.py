@@ -13,6 +13,7 @@ from kfix.lab.network import faults
 from kfix.lab.nodes import failures
 from kfix.lab.nodes.brokers import kill_brokers, restart_brokers
 from kfix.lab.nodes.handle import LabHandle
+from kfix.lab.nodes.migrating import migrate
 from kfix.lab.nodes.start import end_lab, start_lab
 from kfix.lab.status import status_of
 from kfix.lab.upgrading import upgrade
@@ -96,6 +97,16 @@ class Lab(LabHandle):
         """
         with self.store.busy("upgrade"):
             upgrade(self, role, number, kafka)
+
+    def migrate(self, step: str, number: int | None = None, role: str = "broker", controllers: int = 1) -> None:
+        """Carries one step of a migration to KRaft out, in the words of `kfix preflight migration`.
+
+        - begin: starts controllers; prepare, move: restart a broker with the settings, or on KRaft
+        - finish: restarts a controller without ZooKeeper; of the last one there is no way back
+        - withdraw: stops the controllers and deletes their znodes; back: restarts a broker without the settings
+        """
+        with self.store.busy(f"migrate {step}"):
+            migrate(self, step, None if number is None else (role, number), controllers)
 
     def grow(self, partitions: int, replicas: int, width: int, progress: Callable[[str], None] = lambda _: None) -> int:
         """Creates empty topics until every broker lists `partitions` partitions. Returns how many were created."""

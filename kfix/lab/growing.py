@@ -1,11 +1,9 @@
 """Fills a lab with empty topics, so that anyone can repeat the figures for 10 000 partitions and more."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
@@ -16,12 +14,8 @@ from kfix.core.kafka import requests
 from kfix.lab.clients.asking import ask
 from kfix.lab.clients.confluent import QUIET
 from kfix.lab.definition.recipes import KRAFT
+from kfix.lab.nodes.handle import LabHandle
 from kfix.lab.waiting import wait_for
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from kfix.lab.nodes.handle import LabHandle
 
 _BATCH = 500
 #: Heap of a broker in KB for each replica, beside a fixed share (seen on 2.7.1: 520 to 840 MB with 10 000 replicas).

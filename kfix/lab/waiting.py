@@ -1,14 +1,10 @@
 """Waiting with a deadline for a condition, never for time to pass."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 from kfix.core.errors import LabError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 T = TypeVar("T")
 POLL_SECONDS = 0.06

@@ -1,7 +1,5 @@
 """`kfix offsets`: committed offsets saved and restored, and one record saved and skipped by a runbook."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -19,8 +17,9 @@ from kfix.core.saved.record import encode_record, read_record, write_record
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.wording import several, size_text
 from kfix.front import completion
+from kfix.front.grouped import with_options
 from kfix.front.options import ALL, AsJson, PlanOut, PolicyFile, offsets_partition
-from kfix.front.reaching import ClusterOptions, reaches
+from kfix.front.reaching import ClusterOptions
 from kfix.front.seam import the_app
 from kfix.front.terminal import say, say_json
 from kfix.heal.cli.plan import apply, plan
@@ -31,7 +30,7 @@ _INCOMPLETE = 22
 _RUNBOOK, _SKIP = "restore-offsets", "skip-record"
 
 
-@reaches
+@with_options
 def save(
     output: Annotated[Path, typer.Option("--output-file", metavar="FILE", help="Write the offsets to a new file.")],
     reach: ClusterOptions,
@@ -107,7 +106,7 @@ def _wanted(partitions: list[str], groups: list[str], *, disks: bool) -> Wanted:
     return Wanted(numbers, every=ALL in partitions, groups=tuple(groups))
 
 
-@reaches
+@with_options
 def restore(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that kfix offsets save wrote.")],
@@ -149,7 +148,7 @@ def _planned_or_applied(
         apply(ctx, name=name, reach=reach, debounce=0.0, **wanted)
 
 
-@reaches
+@with_options
 def record(
     ctx: typer.Context,
     where: Annotated[str, typer.Argument(metavar="TOPIC-PARTITION@OFFSET", help="The record, such as orders-3@33.")],
@@ -191,7 +190,7 @@ def _size(part: bytes | None) -> str:
     return "null" if part is None else size_text(len(part))
 
 
-@reaches
+@with_options
 def skip(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that kfix offsets record wrote.")],

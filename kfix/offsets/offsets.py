@@ -1,7 +1,5 @@
 """The use cases of `kfix offsets`: committed offsets read from the log, without their coordinator, into a file."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The saved offsets, for people: the source of each partition, and what is missing."""
 
-from __future__ import annotations
-
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.snapshot.offsets import Rescued, SavedOffsets, SavedSource
 from kfix.core.wording import several, some

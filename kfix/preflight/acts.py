@@ -15,9 +15,10 @@ from kfix.core.errors import UsageError
 from kfix.core.failures.judging import Judge
 from kfix.core.failures.scenarios import failure_of, following, unknown_of, voters_of
 from kfix.core.numbers import whole_number
-from kfix.core.snapshot.quorum import QuorumView
+from kfix.core.snapshot.quorum import KRAFT_FEATURE, QuorumView
 from kfix.core.snapshot.snapshot import NO_LEADER, TopicPartition
 from kfix.core.wording import has, several
+from kfix.diagnose.migrating import MigrationPhase, judge_migration
 from kfix.diagnose.stopping import UNTIL_LED, Assessment, Obstacle, ObstacleKind, judge_stop, named, until_in_sync
 from kfix.preflight.model import Act
 
@@ -28,7 +29,6 @@ _FACTORS: Final = (
     "offsets.topic.replication.factor",
     "transaction.state.log.replication.factor",
 )
-_KRAFT_VERSION: Final = "kraft.version"
 
 
 def restart(nodes: str) -> Act:
@@ -51,6 +51,13 @@ def remove(node: str) -> Act:
         raise UsageError(f"preflight remove {node!r}: broker=ID or, on KRaft, controller=ID")
     judge = _remove_broker if kind == "broker" else _remove_voter
     return Act(f"remove {node}", lambda case: judge(case, number))
+
+
+def migration(phase: str) -> Act:
+    """The next restarts of a migration from ZooKeeper to KRaft: `prepare`, `move` or `finish`."""
+    if phase not in set(MigrationPhase):
+        raise UsageError(f"preflight migration {phase!r}: one of {', '.join(MigrationPhase)}")
+    return Act(f"migration {phase}", lambda case: judge_migration(case, MigrationPhase(phase)))
 
 
 def _remove_broker(case: CaseFile, broker: int) -> Assessment:
@@ -104,9 +111,9 @@ def _remove_voter(case: CaseFile, controller: int) -> Assessment:
     obstacles = []
     quorum = case.snapshot.quorum
     features = quorum.features if quorum is not None else {}
-    if features and features.get(_KRAFT_VERSION, 0) < 1:
+    if features and features.get(KRAFT_FEATURE, 0) < 1:
         obstacles.append(
-            Obstacle(ObstacleKind.VERSION, f"the voters are fixed by controller.quorum.voters ({_KRAFT_VERSION} is 0)")
+            Obstacle(ObstacleKind.VERSION, f"the voters are fixed by controller.quorum.voters ({KRAFT_FEATURE} is 0)")
         )
     rest = voters - {controller}
     keep_up, unread = following(case)

@@ -15,11 +15,12 @@ from kfix.core.access import Access
 from kfix.core.clusters import DiagnoseOptions
 from kfix.core.errors import UsageError
 from kfix.core.timing import TIMING
+from kfix.front.grouped import with_options
 from kfix.front.lines import print_lines
 from kfix.front.options import AsJson, Debounce, FromFiles, PlanFile, PolicyFile, RunbookFolder, duration
 from kfix.front.pasting import ask_for_paste
 from kfix.front.plain import PlainConsole
-from kfix.front.reaching import ClusterOptions, reaches
+from kfix.front.reaching import ClusterOptions
 from kfix.front.seam import the_app
 from kfix.front.terminal import say, say_document
 from kfix.heal.plan.planfile import read as read_plan
@@ -74,7 +75,7 @@ def _judged(act_of: Callable[..., Act]) -> Callable[..., None]:
     own, shared = (list(inspect.signature(each, eval_str=True).parameters.values()) for each in (act_of, command))
     parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*own, *shared[:-1])]
     update_wrapper(command, act_of).__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return reaches(command)
+    return with_options(command)
 
 
 @_judged
@@ -134,7 +135,7 @@ def config(
     return acts.config(entity, name, setting)
 
 
-@reaches
+@with_options
 def plan(
     ctx: typer.Context,
     file: PlanFile,
@@ -173,6 +174,17 @@ def upgrade(
     Exit code: 0 safe, 23 unsafe, 22 unknown: something that matters was not read.
     """
     return upgraded(version, request_log or ())
+
+
+@_judged
+def migration(
+    phase: Annotated[str, typer.Argument(metavar="PHASE", help="prepare or move (brokers), or finish (controllers).")],
+) -> Act:
+    """Judge a phase of a migration from ZooKeeper to KRaft: versions, controllers, ZooKeeper's copy, each restart.
+
+    Exit code: 0 safe, 23 unsafe, or it is not the next phase, 22 unknown: something that matters was not read.
+    """
+    return acts.migration(phase)
 
 
 def _live(ctx: typer.Context, access: Access, act: Act, wait: float, debounce: float) -> Preflight:

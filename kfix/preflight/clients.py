@@ -1,7 +1,5 @@
 """Which requests clients send, from request logs of brokers, and which of them Kafka 4 refuses (KIP-896)."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

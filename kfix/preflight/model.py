@@ -1,7 +1,5 @@
 """The verdict on an act before it is done."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,5 @@
 """A reassignment that kfix, another tool or a person made: whether Kafka takes it, and what it would end with."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A plan of a runbook: whether `kfix runbook apply --plan` would begin now. It locks and writes nothing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kfix.core.access import Access

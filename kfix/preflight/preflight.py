@@ -1,7 +1,5 @@
 """Judges an act by a live cluster or by saved snapshots, once or until it is safe. It changes nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final

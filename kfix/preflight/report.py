@@ -1,7 +1,5 @@
 """The verdict for people, and as JSON, `kfix.preflight/v1`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, Final, Literal
 

@@ -1,7 +1,5 @@
 """An upgrade of Kafka as an act, with the request logs that show which clients Kafka 4 refuses."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from kfix.core.errors import UsageError
-from kfix.preflight.acts import config, remove, restart, stop
+from kfix.preflight.acts import config, migration, remove, restart, stop
 from kfix.preflight.model import Act
 from kfix.preflight.moving import reassign
 from kfix.preflight.upgrading import upgrade
@@ -21,6 +21,7 @@ _ACTS: Final[dict[str, tuple[Callable[..., Act], int]]] = {
     "reassign": (lambda file: reassign(Path(file)), 1),
     "config": (config, 3),
     "upgrade": (upgrade, 1),
+    "migration": (migration, 1),
 }
 
 

@@ -1,7 +1,5 @@
 """The command line's frame: the commands, the one error boundary, the exit codes (docs/exit-codes.md)."""
 
-from __future__ import annotations
-
 import errno
 import os
 from typing import Annotated, Any

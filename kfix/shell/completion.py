@@ -3,8 +3,6 @@
 Topics come from the last stored snapshot of the cluster that the command line names, or of any cluster.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path

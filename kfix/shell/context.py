@@ -1,7 +1,5 @@
 """`kfix context`: the clusters of the inventory by name, and which one commands are about."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated

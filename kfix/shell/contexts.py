@@ -1,7 +1,5 @@
 """Contexts, for people and as JSON. No secret is part of them: client properties are named by their file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

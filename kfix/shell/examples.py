@@ -36,6 +36,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "preflight reassign": ("preflight reassign moves.json -c orders-eu",),
     "preflight config": ("preflight config topic orders min.insync.replicas=2 -b broker1:9092",),
     "preflight plan": ("preflight plan raise-rf.json -c orders-eu",),
+    "preflight migration": ("preflight migration move -b broker1:9092",),
     "preflight upgrade": ("preflight upgrade 4.3.1 -b broker1:9092 --request-log kafka-request.log",),
     "snapshot save": (
         "snapshot save -b broker1:9092 now.json.gz",
@@ -110,6 +111,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "lab cont": ("lab cont 2",),
     "lab restart": ("lab restart 1",),
     "lab upgrade": ("lab upgrade 1 --kafka 4.4.0 --name kraft",),
+    "lab migrate": ("lab migrate begin --controllers 3", "lab migrate prepare 1", "lab migrate finish controller 3000"),
     "lab incidents": ("lab incidents",),
     "lab break": ("lab break coordinator-stuck", "lab break replica-lagging --option kind=slow"),
     "lab mend": ("lab mend", "lab mend --network"),

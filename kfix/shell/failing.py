@@ -1,7 +1,5 @@
 """Prints a document for a machine if a command fails."""
 
-from __future__ import annotations
-
 from kfix.core.errors import KfixError
 from kfix.front.failing import OutputDocument
 from kfix.front.failure import NAGIOS_UNKNOWN, Machine, failure_json, failure_line

@@ -6,6 +6,8 @@ commands is `kfix.shell.commands`.
 
 from __future__ import annotations
 
+import pkgutil
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
@@ -24,19 +26,27 @@ from kfix.shell.examples import EXAMPLES
 
 #: Packages that are not installed with kfix itself, and the extra that brings each.
 _EXTRAS = {"pyarrow": "fleet", "duckdb": "fleet", "jinja2": "fleet"}
+_SENTENCE = re.compile(r'[^"]*?\.(?=[\s"\\])')
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
     """A command. `where` is MODULE:NAME of a function, or of a Typer application with commands of its own.
 
-    `summary` is its line in the group's help: the first line of the function's docstring (a test compares them).
     `prints` is true for a command that does nothing else: without a reader of its output it ends (exit code 141).
     """
 
     where: str
-    summary: str
     prints: bool = False
+
+    @property
+    def summary(self) -> str:
+        """Its line in the group's help: the first sentence of its own help, read without loading the module."""
+        module, _, name = self.where.partition(":")
+        source = (pkgutil.get_data("kfix", f"{module.partition('.')[2].replace('.', '/')}.py") or b"").decode()
+        function = source.partition(f"\ndef {name}(")[2].partition('"""')[2]
+        found = _SENTENCE.match(function or source.partition(f"\n{name} = ")[2].partition('help="')[2])
+        return found[0] if found else ""
 
 
 @dataclass(frozen=True, slots=True)

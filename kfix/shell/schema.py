@@ -1,7 +1,5 @@
 """`kfix schema`: the JSON Schemas of the files that kfix prints and reads."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """The JSON Schemas that kfix publishes: of its JSON outputs, and of files that it reads."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """A canary beside a watch, in a thread of its own: a round every minute, whatever the snapshots do."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterable

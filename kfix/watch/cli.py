@@ -1,7 +1,5 @@
 """`kfix watch`: a flight recorder, and a view of what is new, worse or fixed. It only reads the cluster."""
 
-from __future__ import annotations
-
 import re
 import signal
 import sys
@@ -18,6 +16,7 @@ from kfix.core.errors import UsageError
 from kfix.core.timing import TIMING
 from kfix.diagnose.diagnosis import as_the_inventory_says
 from kfix.diagnose.rounds import JudgeOptions
+from kfix.front.grouped import with_options
 from kfix.front.options import (
     Debounce,
     RestartGrace,
@@ -25,7 +24,7 @@ from kfix.front.options import (
     duration,
 )
 from kfix.front.plain import PlainConsole
-from kfix.front.reaching import ClusterOptions, is_given, reaches
+from kfix.front.reaching import ClusterOptions, is_given
 from kfix.front.seam import the_app
 from kfix.front.terminal import reader_is_gone, say, say_json
 from kfix.front.times import moment
@@ -43,7 +42,7 @@ _SIZE = re.compile(r"(\d{1,6})(?:\.\d+)? ?(MB|GB)")
 _BYTES = {"MB": 1_000_000, "GB": 1_000_000_000}
 
 
-@reaches
+@with_options
 def watch(
     ctx: typer.Context,
     reach: ClusterOptions,

@@ -1,7 +1,5 @@
 """Serves `/metrics` and `/healthz` over HTTP, on loopback unless the address names another interface."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import threading

@@ -1,7 +1,5 @@
 """The state of `kfix watch` from one snapshot to the next: current findings, and changes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

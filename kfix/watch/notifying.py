@@ -4,8 +4,6 @@ A maintenance window raises no alert: a finding that begins or worsens in it is 
 it still stands. The end of a finding that was sent before is sent in the window, too.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

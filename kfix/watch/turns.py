@@ -10,8 +10,6 @@ Each change is returned once, however often the snapshots repeat it.
 - A finding that has just changed, and may pass by itself, is neither new nor fixed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """`kfix whatif`: what would stop if brokers went down. It only reads."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 
@@ -11,13 +9,14 @@ from kfix.core.clusters import DiagnoseOptions
 from kfix.core.errors import UsageError
 from kfix.core.timing import TIMING
 from kfix.front.console import console_on
+from kfix.front.grouped import with_options
 from kfix.front.options import (
     AsJson,
     Debounce,
     FromFiles,
 )
 from kfix.front.pasting import ask_for_paste
-from kfix.front.reaching import ClusterOptions, reaches
+from kfix.front.reaching import ClusterOptions
 from kfix.front.seam import the_app
 from kfix.front.terminal import say, say_document
 from kfix.whatif.forecast import forecast_live, forecast_saved
@@ -27,7 +26,7 @@ from kfix.whatif.table import exit_code, print_forecast
 _LONGEST = 86_400
 
 
-@reaches
+@with_options
 def whatif(
     ctx: typer.Context,
     reach: ClusterOptions,

@@ -1,7 +1,5 @@
 """What would stop if brokers went down: in a live cluster, or in saved snapshots. It changes nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

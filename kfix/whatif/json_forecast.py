@@ -1,7 +1,5 @@
 """Failures judged before they happen, as JSON, `kfix.whatif/v1`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 

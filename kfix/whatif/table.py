@@ -1,7 +1,5 @@
 """The forecast of failures for people, and its exit code (docs/exit-codes.md)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final

@@ -6,8 +6,6 @@ contains its size, and a session that still does not start is started again with
 folder, since an archive decides which code runs.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

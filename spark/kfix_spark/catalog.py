@@ -1,7 +1,5 @@
 """The tables of the store in Spark's catalog, so that any SQL of the site finds them by name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A Spark cluster of a session with a Java process: this machine, standalone, YARN or Kubernetes."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Spark as an engine: its tasks run the work function, its SQL evaluates the second stage."""
 
-from __future__ import annotations
-
 import contextlib
 import pickle
 import re

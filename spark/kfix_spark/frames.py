@@ -1,7 +1,5 @@
 """Rows of the store as DataFrames."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 from urllib.parse import unquote

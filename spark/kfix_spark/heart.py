@@ -1,7 +1,5 @@
 """Notices that the Java process of a session has ended, answers nothing, or does nothing but collect garbage."""
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
 import threading

@@ -1,7 +1,5 @@
 """Finds a Java that Spark supports, so that a missing one is one line and not a stack trace."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

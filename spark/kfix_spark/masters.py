@@ -1,7 +1,5 @@
 """Parses a master URL and checks that the master answers, before Spark waits a minute for it."""
 
-from __future__ import annotations
-
 import os
 import re
 import socket

@@ -4,8 +4,6 @@
 installed on the executors.
 """
 
-from __future__ import annotations
-
 import sys
 import zipfile
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Java's output goes to a file, not to the terminal; if Spark does not start, its reason is shown in one line.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os

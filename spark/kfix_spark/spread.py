@@ -7,8 +7,6 @@ Spark itself repeats a task whose process or machine died. If that fails, the wh
 name caused it: its halves are then repeated, and theirs; a name that kills its process again is a failure.
 """
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

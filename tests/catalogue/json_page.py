@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from inspect import cleandoc
 from typing import Any, get_args
 
@@ -15,6 +15,7 @@ from kfix.diagnose.report.json_findings import DiagnosisJson
 from kfix.fleet.report.history_rows import HistoryJson
 from kfix.fleet.report.json_audit import AuditJson
 from kfix.fleet.report.whatif import FleetForecastJson
+from kfix.fleet.store.tables import ALL
 from kfix.front.failure import FailureJson
 from kfix.incident.report.facts import IncidentJson
 from kfix.inspect.json_logdir import LogDirsJson
@@ -22,7 +23,7 @@ from kfix.inspect.metadata_report import MetadataLogsJson
 from kfix.preflight.report import PreflightJson
 from kfix.watch.report.json_turn import TurnJson
 from kfix.whatif.json_forecast import ForecastJson
-from tests.catalogue.snapshot_page import is_record, value_of
+from tests.catalogue.snapshot_page import entries, is_record, value_of
 
 OUTPUTS = (
     *(DiagnosisJson, GroupJson, FailureJson, LogDirsJson, TurnJson, ForecastJson, FleetForecastJson, AuditJson),
@@ -72,10 +73,26 @@ def _title(kind: Any) -> str:
 def _section(kind: Any) -> Iterator[str]:
     text = cleandoc(kind.__doc__)
     # That of a dataclass without one is its signature.
-    yield from ("", f"## {name_of(kind)}", *(() if text.startswith(f"{kind.__name__}(") else ("", text)))
-    yield from () if is_object(kind) else ("", "A list of these values.")
-    yield from ("", "| key | value | meaning |", "|---|---|---|")
-    for name, hint in keys_of(kind).items():
-        meaning = "; ".join(mark for mark in marks_of(hint) if isinstance(mark, str))
-        optional = "may be missing; " if FieldMark.OPTIONAL in marks_of(hint) else ""
-        yield f"| `{name.rstrip('_')}` | {value_of(hint)} | {optional}{meaning} |"
+    yield from ("", f"## {name_of(kind)}", *(() if text.startswith(f"{kind.__name__}(") else ("", text)), "")
+    keys = {name.rstrip("_"): (value_of(hint), _meaning(hint)) for name, hint in keys_of(kind).items()}
+    table, columns = _columns(keys)
+    if columns:
+        yield f"As the columns of [{table}](tables.md#{table}): {', '.join(f'`{name}`' for name in columns)}. Besides:"
+        yield ""
+    own = {name: both for name, both in keys.items() if name not in columns}
+    values, meanings = ({name: both[place] for name, both in own.items()} for place in (0, 1))
+    yield from entries(values, meanings, is_object(kind))
+
+
+def _columns(keys: Mapping[str, tuple[str, str]]) -> tuple[str, list[str]]:
+    """Returns the table with most columns of the same names and meanings, and those columns; none below five."""
+    found = {
+        spec.name: [c.name for c in spec.columns if c.name in keys and keys[c.name][1] == c.comment] for spec in ALL
+    }
+    table = max(found, key=lambda name: len(found[name]))
+    return table, found[table] if len(found[table]) > 4 else []
+
+
+def _meaning(hint: Any) -> str:
+    marks = [mark for mark in marks_of(hint) if isinstance(mark, str)]
+    return "; ".join(["may be missing"] * (FieldMark.OPTIONAL in marks_of(hint)) + marks)

@@ -47,5 +47,5 @@ def _command(words: tuple[str, ...], command: Any) -> Iterator[str]:
 
 def _roff(text: str) -> str:
     """Returns text for man(7): a backslash and a minus as such, and no line that begins with a request."""
-    shown = text.replace("\\|", "|").replace("\\", "\\e").replace("`", "").replace("-", "\\-")
+    shown = text.replace("\\", "\\e").replace("`", "").replace("-", "\\-")
     return rf"\&{shown}" if shown.startswith((".", "'")) else shown

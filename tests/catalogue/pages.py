@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 from typer.main import get_command
@@ -31,29 +34,35 @@ def commands() -> list[tuple[tuple[str, ...], Any]]:
 def commands_page() -> str:
     """Returns docs/commands.md."""
     found = commands()
-    index = [f"| [`{' '.join(w)}`](#{'-'.join(w)}) | {_cell(c.help.split(chr(10))[0])} |" for w, c in found]
     head = [
         "# Every command",
         "",
         "Generated from the commands themselves; `kfix COMMAND --help` prints the same.",
         "Exit codes: [exit-codes.md](exit-codes.md).",
         "",
-        "| command | what it does |",
-        "|---|---|",
     ]
     counted = Counter(row for _, command in found for row in parameters(command))
     shared = {row: None for row, count in counted.items() if count >= _SHARED}
     sections = (line for words, command in found for line in _section(words, command, shared))
-    return "\n".join([*head, *index, *_table("Options of many commands", shared), *sections, *_variables(), ""])
+    many = ["", "## Options of many commands", "", *_listed(shared)]
+    return "\n".join([*head, *_index(found), *many, *sections, *_variables(), ""])
 
 
 #: An option of so many commands is described once.
 _SHARED = 4
 
 
-def _table(title: str, rows: Iterable[tuple[str, str]]) -> list[str]:
-    head = ["", f"## {title}", "", "| option | meaning |", "|---|---|"]
-    return [*head, *(f"| `{name}` | {text} |" for name, text in rows)]
+def _index(found: Iterable[tuple[tuple[str, ...], Any]]) -> Iterator[str]:
+    """Yields one line for the commands of a group, and one for those of no group."""
+    groups: dict[str, list[str]] = {}
+    for words, _ in found:
+        group = " ".join(words[:-1])
+        groups.setdefault(group, []).append(f"[{words[-1]}](#{'-'.join(words)})")
+    return (f"- `{group}`: {', '.join(links)}" for group, links in groups.items())
+
+
+def _listed(rows: Iterable[tuple[str, str]]) -> list[str]:
+    return [f"- `{name}`: {text}" for name, text in rows]
 
 
 #: Variables that stand for no option of one command.
@@ -71,7 +80,7 @@ OTHER_VARIABLES = {
 def variables() -> dict[str, str]:
     """Returns {variable of the environment: what it stands for}."""
     options = {
-        each.envvar: f"`{each.opts[0]}`: {_cell(each.help)}"
+        each.envvar: f"`{each.opts[0]}`: {_one_line(each.help)}"
         for _, command in commands()
         for each in (*command.params, *get_command(app).params)
         if getattr(each, "envvar", None)
@@ -89,42 +98,29 @@ def parameters(command: Any) -> list[tuple[str, str]]:
     """Returns (argument or option, what it means) for each of a command."""
     arguments, options = _params(command)
     named = [(_metavar(p), p) for p in arguments] + [(_option(p), p) for p in options]
-    return [(_cell(name), f"{_cell(p.help)}{_default(p)}") for name, p in named]
+    return [(name, f"{_one_line(p.help)}{_default(p)}") for name, p in named]
 
 
 def _section(words: tuple[str, ...], command: Any, shared: Container[tuple[str, str]]) -> list[str]:
     arguments, options = _params(command)
     usage = " ".join([*words, *(_metavar(p) for p in arguments), *(["[OPTIONS]"] if options else [])])
-    rows = [f"| `{name}` | {text} |" for name, text in parameters(command) if (name, text) not in shared]
-    known = [f"`{name.split(',')[0].split()[0]}`" for name, text in parameters(command) if (name, text) in shared]
-    also = ["", f"[Also](#options-of-many-commands): {', '.join(known)}."] if known else []
-    header = ["", "| argument or option | meaning |", "|---|---|"] if rows else []
-    return [
-        "",
-        f"## {' '.join(words)}",
-        "",
-        command.help.strip(),
-        "",
-        "```text",
-        usage,
-        "```",
-        *header,
-        *rows,
-        *also,
-        *_examples(words),
-    ]
+    rows = parameters(command)
+    own = _listed(row for row in rows if row not in shared)
+    known = [f"`{name.split(',')[0].split()[0]}`" for name, text in rows if (name, text) in shared]
+    also = [f"- [Also](#options-of-many-commands): {', '.join(known)}"] if known else []
+    examples = [f"kfix {line}" for line in EXAMPLES[" ".join(words[1:])]]
+    block = ["", "```text", usage, "", *examples, "```"]
+    return ["", f"## {' '.join(words)}", "", command.help.strip(), *block, *([""] if own or also else []), *own, *also]
 
 
 def _variables() -> list[str]:
     text = (
         "An option on the command line counts more. Those of a connection belong to an address, never to a name (`-c`)."
     )
-    rows = [f"| `{name}` | {meaning} |" for name, meaning in variables().items()]
-    return ["", "## Variables of the environment", "", text, "", "| variable | stands for |", "|---|---|", *rows]
-
-
-def _examples(words: tuple[str, ...]) -> list[str]:
-    return ["", "```text", *(f"kfix {line}" for line in EXAMPLES[" ".join(words[1:])]), "```"]
+    rows = [
+        (name, meaning if name in OTHER_VARIABLES else meaning.split(":")[0]) for name, meaning in variables().items()
+    ]
+    return ["", "## Variables of the environment", "", text, "", *_listed(rows)]
 
 
 def _metavar(parameter: Any) -> str:
@@ -146,30 +142,57 @@ def _words(value: Any) -> str:
     return str(getattr(value, "value", value))
 
 
-def _cell(text: str | None) -> str:
-    return " ".join((text or "").split()).replace("|", "\\|")
+def _one_line(text: str | None) -> str:
+    return " ".join((text or "").split())
 
 
 def tables_page() -> str:
     """Returns docs/tables.md."""
+    counted = Counter(column for spec in ALL for column in spec.columns)
+    shared = {column: None for column, count in counted.items() if count >= _SHARED}
     head = [
         "# Tables of the fleet store",
         "",
         "Generated from `kfix/fleet/store/tables.py`; the tables themselves have the same comments. How they are",
         "stored: [fleet-store.md](fleet-store.md). Every table begins with `day` (the UTC date) and `run` (the name of",
-        "the run).",
+        "the run). Columns that mean the same in many tables:",
+        "",
+        *map(_column, shared),
     ]
-    body = (
-        line
-        for spec in ALL
-        for line in ("", f"## {spec.name}", "", f"{spec.row[0].upper()}{spec.row[1:]}.", "", *_columns(spec))
-    )
+    body = (line for spec in ALL for line in _columns_of(spec, shared))
     return "\n".join([*head, *body, ""])
 
 
-def _columns(spec: Any) -> list[str]:
-    rows = [f"| `{c.name}` | {_type(c.type)} | {c.unit} | {_cell(c.comment)} | {c.null} |" for c in spec.columns]
-    return ["| column | type | unit | meaning | null if |", "|---|---|---|---|---|", *rows]
+def _columns_of(spec: Any, shared: Container[Any]) -> Iterator[str]:
+    yield from ("", f"## {spec.name}", "", f"{spec.row[0].upper()}{spec.row[1:]}.")
+    known = [f"`{column.name}`" for column in spec.columns if column in shared]
+    yield from (f"Also {', '.join(known)}.", "") if known else ("",)
+    previous = None
+    for _, same in groupby((c for c in spec.columns if c not in shared), _without_number):
+        columns = list(same)
+        null = columns[0].null
+        shown = [replace(c, null="as above") for c in columns] if null and null == previous else columns
+        previous = null
+        yield _column(shown[0]) if len(shown) == 1 else _numbered(shown)
+
+
+def _without_number(column: Any) -> tuple[str, ...]:
+    """Returns what `order_1` and `order_2` have in common."""
+    number = re.search(r"_(\d+)$", column.name)
+    comment = re.sub(rf"\breplica {number[1]}\b", "replica N", column.comment) if number else column.comment
+    return (re.sub(r"_\d+$", "_N", column.name), column.type, column.unit, comment, column.null)
+
+
+def _numbered(columns: list[Any]) -> str:
+    """Returns one line for `order_1` to `order_5`."""
+    alike = replace(columns[0], comment=_without_number(columns[0])[3])
+    return _column(alike).replace(f"`{alike.name}`", f"`{alike.name}` to `{columns[-1].name}`")
+
+
+def _column(column: Any) -> str:
+    kind = ", ".join(each for each in (_type(column.type), column.unit) if each)
+    null = f"; null: {_one_line(column.null)}" if column.null else ""
+    return f"- `{column.name}` ({kind}): {_one_line(column.comment)}{null}"
 
 
 def _type(kind: Any) -> str:

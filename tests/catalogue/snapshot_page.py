@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import date, datetime
 from enum import Enum
@@ -21,6 +21,9 @@ _PLAIN = {int: "int64", float: "number", str: "text", bool: "bool", type(None): 
 _PLAIN |= {date: "day", datetime: "time", Any: "any"}
 _RANGES = {Int16: "int16", Int32: "int32", Moment: "seconds since the epoch", Port: "0 to 65535"}
 
+#: So many fields are read as a sentence.
+_FEW = 6
+
 
 def snapshot_page() -> str:
     """Returns docs/snapshot-fields.md."""
@@ -29,7 +32,7 @@ def snapshot_page() -> str:
         "",
         "Generated from the declarations in `kfix/core/snapshot/`. `kfix schema snapshot` prints a JSON Schema.",
         "What holds for all: [snapshot-format.md](snapshot-format.md). The file is the object `Snapshot` with two more",
-        "fields, `format` and `version`. A field with a default may be missing. `None` is `null`.",
+        "fields, `format` and `version`. A field with a default (`= 0`) may be missing. `None` is `null`.",
     ]
     return "\n".join([*head, *(line for kind in kinds() for line in _section(kind)), ""])
 
@@ -56,15 +59,20 @@ def is_record(hint: Any) -> bool:
 
 def _section(kind: Any) -> Iterator[str]:
     text, meanings = _documented(kind)
-    yield from ("", f"## {kind.__name__}", "", text)
-    if not is_dataclass(kind):
-        yield from ("", "A list of these values.")
-    last = " meaning |" if meanings else ""
-    yield from ("", f"| field | value | default |{last}", "|---|---|---|" + ("---|" if meanings else ""))
+    yield from ("", f"## {kind.__name__}", "", text, "")
     defaults = _defaults(kind)
-    for name, hint in stored_fields(kind).items():
-        meaning = f" {meanings[name]} |" if meanings else ""
-        yield f"| `{name}` | {value_of(hint)} | {defaults.get(name, '')} |{meaning}"
+    listed = {name: f"{value_of(hint)}{defaults.get(name, '')}" for name, hint in stored_fields(kind).items()}
+    yield from entries(listed, meanings, is_dataclass(kind))
+
+
+def entries(values: Mapping[str, str], meanings: Mapping[str, str], named: bool) -> Iterator[str]:
+    """Yields a list of {name: kind of value} with their meanings; a sentence if they are few and need none."""
+    yield from () if named else ("As a list:", "")
+    if len(values) > _FEW or any(meanings.get(name) for name in values):
+        for name, value in values.items():
+            yield f"- `{name}` ({value}){': ' if meanings.get(name) else ''}{meanings.get(name, '')}"
+    else:
+        yield "; ".join(f"`{name}` ({value})" for name, value in values.items()) + "."
 
 
 def _documented(kind: Any) -> tuple[str, Mapping[str, str]]:
@@ -86,8 +94,8 @@ def _defaults(kind: Any) -> dict[str, str]:
 
 def _shown(value: Any) -> str:
     if value is None or isinstance(value, bool):
-        return {None: "`null`", False: "`false`", True: "`true`"}[value]
-    return f"`{value}`" if isinstance(value, (int, float)) else '`""`' if value == "" else "empty"
+        return {None: " = `null`", False: " = `false`", True: " = `true`"}[value]
+    return f" = `{value}`" if isinstance(value, (int, float)) else ' = `""`' if value == "" else " = empty"
 
 
 def value_of(hint: Any) -> str:  # noqa: PLR0911 - one return a kind
@@ -99,7 +107,7 @@ def value_of(hint: Any) -> str:  # noqa: PLR0911 - one return a kind
         known += ", or the broker with the same" if FieldMark.SHARED in args else ""
         return f"{known} or null" if FieldMark.OR_NULL in args else known
     if origin is Literal:
-        return " or ".join(f"`{each}`" for each in args)
+        return _one_of(args)
     if origin in {Union, UnionType}:
         return " or ".join(value_of(each) for each in args)
     if args and args[0] is TopicPartition and origin is not tuple:
@@ -109,5 +117,10 @@ def value_of(hint: Any) -> str:  # noqa: PLR0911 - one return a kind
     if args:
         return f"[{', '.join('...' if each is ... else value_of(each) for each in args)}]"
     if isinstance(hint, type) and issubclass(hint, Enum):
-        return " or ".join(f"`{plain(each)}`" for each in hint)
+        return _one_of([plain(each) for each in hint])
     return f"[{name_of(hint)}](#{name_of(hint).lower()})" if is_record(hint) else _PLAIN[hint]
+
+
+def _one_of(words: Sequence[Any]) -> str:
+    *first, last = (f"`{each}`" for each in words)
+    return f"{', '.join(first)} or {last}" if first else last

@@ -124,20 +124,16 @@ class Operator(Kfix):
 
     # -- planning
 
-    def planning(self, runbook, *more, params=None, printed=""):
-        """What `runbook plan` says, and the file it was to write. `printed`: as a finding prints it; `params` that it
-        does not have come to it.
-        """
+    def planning(self, runbook, *more, params=None):
+        """What `runbook plan` says, and the file it was to write."""
         self._plans += 1
         path = self.folder / f"{self.name}-{self._plans}-{runbook}.json"
         given = [word for name, value in (params or {}).items() for word in ("-p", f"{name}={value}")]
         more = ("--debounce", "1", "--output-file", path, *given, *more)
-        if printed:
-            return self.paste(printed.replace("kfix runbook apply", "kfix runbook plan", 1), *more), path
         return self.on("runbook", "plan", runbook, *more), path
 
-    def plan(self, runbook, *more, params=None, printed=""):
-        said, path = self.planning(runbook, *more, params=params, printed=printed)
+    def plan(self, runbook, *more, params=None):
+        said, path = self.planning(runbook, *more, params=params)
         assert (said.code, path.exists()) == (0, True), said.out + said.err
         return Planned(path, json.loads(path.read_text()), next(iter(TO_APPLY.findall(said.out)), "").strip())
 

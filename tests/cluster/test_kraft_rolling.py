@@ -47,7 +47,7 @@ def test_a_rolling_upgrade_from_3_9_to_4_3_is_no_alarm(lab, kfix):
     assert found == []
     behind = latent(kfix)["metadata.version"]
     assert "metadata.version is 21, and every broker and controller supports 30" in behind["summary"]
-    assert behind["remedies"][-1]["command"].endswith("upgrade --feature metadata.version=30")
+    assert behind["remedies"][-1]["command"].startswith("kfix runbook apply raise-metadata-version -p version=4.3 ")
     address = next(iter(lab.bootstrap_servers.split(",")))
     assert set_feature(address, "metadata.version", 30) == 0
     assert list(latent(kfix)) == ["eligible.leader.replicas.version"]

@@ -48,10 +48,17 @@ ON_ZOOKEEPER = {
     "metadata-divergence": Case("metadata-divergence"),
     "under-min-isr": Case("under-min-isr", {"settle": "1s", "relax_to": "1"}),
 }
-#: Need three controllers.
-_OF_A_QUORUM = {"quorum-recover", "rolling-restart", "rolling-upgrade"}
+#: Need three controllers, or leave newer software behind.
+_LEFT_OUT = {
+    "quorum-add-voter",
+    "quorum-recover",
+    "quorum-replace-voter",
+    "raise-metadata-version",
+    "rolling-restart",
+    "rolling-upgrade",
+}
 #: The others, on the incidents on which they are killed, but for two whose preparation there needs further rights.
-ON_KRAFT = {book: case for book, case in KILLED.items() if book not in {*ON_ZOOKEEPER, *_OF_A_QUORUM}} | {
+ON_KRAFT = {book: case for book, case in KILLED.items() if book not in {*ON_ZOOKEEPER, *_LEFT_OUT}} | {
     "durable-defaults": Case("healthy", {"topic": "strong"}, prepare=_strong),
     "restore-offsets": replace(KILLED["restore-offsets"], prepare=_set_back),
 }

@@ -38,6 +38,7 @@ SHOWN = Path(__file__).with_name("wordings.tsv")
 #: Patterns of entries besides the lists of signs and wordings.
 OTHERS = {
     "MEMBER_FAILED": signs, "DISCOVERED": signs, "UNAVAILABLE": signs, "SLOW_POLL": signs, "METADATA": signs,
+    "REBALANCES": signs, "SETTLED": signs, "HELD": signs, "REBALANCING": signs, "LATE_COMMIT": signs,
     "_REGISTERED": logs, "_ACTIVE": logs, "_PLACED": logs, "_SHRINKS": logs, "_EXPANDS": logs, "_FETCHES": logs,
     "_ELECTION": tools, "_MOVE_FAILED": tools, "_HANGING": tools,
     "_SAID": consumer_groups, "_FAILED": consumer_groups,
@@ -57,6 +58,12 @@ ELSEWHERE = {
     "there is currently no leader for this partition": "Sarama",
     "greater than the configured max.poll.interval": "clients of other languages",
     "kafka.clients.NetworkClient.poll": "the JVM, of a stack",
+    "replicated": "Strimzi",
+    "handleGroupCoordinatorRequest": "Kafka up to 0.10",
+    "Marking the coordinator": "Kafka up to 2.0",
+    "because it is rebalancing": "kafka-python up to 2.0",
+    "for topic-partition TopicPartition": "kafka-python up to 2.0",
+    "Broker: Offset out of range": "confluent-kafka, around a text of librdkafka",
 }
 
 

@@ -81,6 +81,12 @@ def _a_record_to_skip(scene: Scene) -> Words:
     return tuple(word for name, value in params.items() for word in ("-p", f"{name}={value}"))
 
 
+def _a_group_with_offsets(scene: Scene) -> Words:
+    """The group has committed an offset of the topic, and is behind by its few records."""
+    offsets_to_restore(scene)
+    return ()
+
+
 def _reads_on(scene: Scene) -> None:
     """Commits the end of the log, as a consumer of the group does that has read on."""
     own = {"bootstrap.servers": scene.lab.bootstrap_servers, "group.id": scene.broken.group}
@@ -115,6 +121,14 @@ def _a_controller_that_is_stopped(scene: Scene) -> Words:
     return tuple(word for name, value in survivor.params.items() for word in ("-p", f"{name}={value}"))
 
 
+def _a_voter_that_was_removed(scene: Scene) -> Words:
+    """The voter of the controller is removed, and nothing added."""
+    quorum, number = scene.lab.quorum, int(scene.broken.details["controller"])
+    assert quorum is not None
+    quorum.remove_voter(number)
+    return ()
+
+
 def _start_it(scene: Scene) -> None:
     Survivor(scene.lab).start()
 
@@ -129,6 +143,13 @@ def _a_site_with_a_command(scene: Scene) -> Words:
 
 def _no_site(_scene: Scene) -> None:
     del os.environ["XDG_CONFIG_HOME"]
+
+
+def _newer_software(scene: Scene) -> Words:
+    for process in scene.lab.status().processes:
+        if process.role in {"broker", "controller"}:
+            scene.lab.upgrade(process.id, "4.4.0", role=process.role)
+    return ()
 
 
 _LEDGER = {"topic": "ledger"}
@@ -146,9 +167,12 @@ CASES: Mapping[str, Case] = {
     "durable-defaults": Case("weak-topic", _LEDGER, before=("raise-topic-rf",)),
     "end-hanging-transaction": Case("transaction-marker-lost"),
     "evict-member": Case("rebalance-held", {"group": "{group}", "member": "{member}"}),
+    "hold-retention": Case("healthy", {"topic": _PLACE[0], "group": "{group}"}, prepare=_a_group_with_offsets),
     "isr-dead": Case("offsets-rf1", {"within": "90s"}, by_hand=start_brokers),
     "leader-balance": Case("leader-skew"),
     "move-replicas": Case("healthy", prepare=_a_topic_to_move),
+    "quorum-add-voter": Case("voter-wrong-directory", {"node": "{controller}"}, prepare=_a_voter_that_was_removed),
+    "quorum-replace-voter": Case("voter-wrong-directory", {"node": "{controller}"}),
     "quorum-recover": Case("quorum-majority-lost", prepare=_a_controller_that_is_stopped, by_hand=_start_it),
     "raise-offsets-rf": Case("offsets-rf1", {"batch": "2"}, options={"kill": "no"}),
     "raise-topic-rf": Case("weak-topic", _LEDGER),
@@ -162,4 +186,6 @@ CASES: Mapping[str, Case] = {
     "sweep-throttles": Case("left-over-throttles"),
     "unclean-election": Case("elr-struck", {"max_loss": "-1"}),
     "under-min-isr": Case("under-min-isr", {"settle": "1s", "bring_back_within": "90s"}, by_hand=start_brokers),
+    # The last one of its lab, whose software it leaves newer than it was.
+    "raise-metadata-version": Case("healthy", {"version": "4.4.0"}, prepare=_newer_software),
 }

@@ -22,10 +22,11 @@ from tests.matrix.remedies import (
     downgrade_eligible_leaders,
     heal_network,
     raise_eligible_leaders,
+    raise_quota,
     repair_log_dir,
-    replace_voter,
     start_brokers,
     start_controllers,
+    start_with_a_new_disk,
 )
 
 #: How the lab of an incident is laid out, besides three brokers in three racks.
@@ -53,8 +54,9 @@ class Case:
 
 _GROUP = ("--group", "{group}")
 _LATENT = ("--prevention",)
-_START = Apply("isr-dead", {"within": "90s"}, by_hand=start_brokers)
-_CATCH_UP = Apply("under-min-isr", {"settle": "1s", "bring_back_within": "90s"}, by_hand=start_brokers)
+_START = Apply("isr-dead", times={"within": "90s"}, by_hand=start_brokers)
+_CATCH_UP = Apply("under-min-isr", times={"settle": "1s", "bring_back_within": "90s"}, by_hand=start_brokers)
+_REPLACE_VOTER = Apply("quorum-replace-voter", {"node": "{controller}"})
 _HEAL = ByHand("heal the network", heal_network)
 _LOST = NothingToDo("the records are gone: the finding states how many, and of which partitions")
 
@@ -67,7 +69,7 @@ CASES: Mapping[str, Case] = {
     "healthy": Case((), ()),
     "metadata-divergence": Case(("KFX201",), (Apply("metadata-divergence"),)),
     "coordinator-stuck": Case(("KFX101",), (Apply("coordinator-stuck"),)),
-    "coordinator-silent": Case(("KFX106",), (Apply("coordinator-not-answering", {"settle": "2s"}),)),
+    "coordinator-silent": Case(("KFX106",), (Apply("coordinator-not-answering", times={"settle": "2s"}),)),
     "coordinator-unreachable": Case(
         ("KFX110", "KFX402"), (Mended("correct advertised.listeners of the broker"),), asked=_GROUP
     ),
@@ -87,6 +89,9 @@ CASES: Mapping[str, Case] = {
         ("KFX111",), (Apply("evict-member", {"group": "{group}", "member": "{member}"}),), asked=_GROUP
     ),
     "group-falls-behind": Case(("KFX123",), (SkipRecord(),), asked=_GROUP),
+    "consumer-throttled": Case(
+        ("KFX123",), (ByHand("raise the quota that the finding names", raise_quota),), asked=_GROUP
+    ),
     "offsets-rf1": Case(("KFX104", "KFX119"), (_START, Apply("raise-offsets-rf"))),
     "transactions-rf1": Case(("KFX104", "KFX119"), (_START,)),
     "offsets-under-min-isr": Case(("KFX304",), (_CATCH_UP,)),
@@ -137,7 +142,11 @@ CASES: Mapping[str, Case] = {
     "migration-stuck": Case(("KFX819",), (Mended("take the migration back: the controller, /migration, the brokers"),)),
     "ghost-registration": Case(
         ("KFX405",),
-        (RemoveRegistration("remove-ghost-registration", {"broker": "{ghost}", "dead_for": "3s", "settle": "1s"}),),
+        (
+            RemoveRegistration(
+                "remove-ghost-registration", {"broker": "{ghost}"}, times={"dead_for": "3s", "settle": "1s"}
+            ),
+        ),
     ),
     "quorum-at-risk": Case(("KFX812",), (ByHand("start the controller", start_controllers),), layout=QUORUM),
     "quorum-lost": Case(
@@ -145,11 +154,16 @@ CASES: Mapping[str, Case] = {
         (Refused("leader-balance", anything=True), ByHand("start the controllers", start_controllers)),
         layout=QUORUM,
     ),
-    "controller-disk-lost": Case(("KFX812",), (Mended("give the controller a disk: here its old one"),), layout=QUORUM),
-    "voter-wrong-directory": Case(
-        ("KFX812",), (ByHand("remove its voter, then add the controller", replace_voter),), layout=VOTERS
+    "controller-disk-lost": Case(
+        ("KFX812",),
+        (
+            ByHand("start the controller with a new disk", start_with_a_new_disk),
+            Apply("quorum-replace-voter", {"node": "{killed}"}),
+        ),
+        layout=VOTERS,
     ),
-    "old-voter-returns": Case(("KFX812",), (Mended("start the controller with the disk of its voter"),), layout=VOTERS),
+    "voter-wrong-directory": Case(("KFX812",), (_REPLACE_VOTER,), layout=VOTERS),
+    "old-voter-returns": Case(("KFX812",), (_REPLACE_VOTER,), layout=VOTERS),
     "quorum-majority-lost": Case(("KFX811",), (RecoverQuorum("quorum-recover"),), layout=QUORUM),
     "controller-frozen": Case(
         ("KFX811",),

@@ -22,7 +22,7 @@ from tests.cluster.kraft_healing.conftest import CLEANER
 from tests.cluster.remedy import Operator, operating
 from tests.cluster.seen import Cluster
 from tests.matrix.cases import CASES, CLEANED, PLAIN, QUORUM, RACKS, VOTERS, ZONES, Case
-from tests.matrix.remedies import Mended, NothingToDo, Scene
+from tests.matrix.remedies import NOT_APPROVED, Mended, NothingToDo, Scene, next_printed
 from tests.matrix.results import LINES, Cell, fingerprint
 from tests.waiting import wait_until
 
@@ -107,6 +107,7 @@ def run_cell(labs: Labs, line: str, incident: str, *, elr: bool = True) -> Cell:
 def _healed(cell: Cell, case: Case, lab: Lab, operator: Operator, broken: Broken) -> Iterator[Cell]:
     scene = Scene(lab, operator, broken)
     asked = tuple(scene.filled(word) for word in case.asked)
+    scene = replace(scene, asked=asked)
     began = time.monotonic()
     said, finding = _detected(case, operator, asked)
     codes = sorted({each["code"] for each in said.every if each["severity"] != "info"})
@@ -121,7 +122,7 @@ def _healed(cell: Cell, case: Case, lab: Lab, operator: Operator, broken: Broken
             confidence=cause.get("confidence", ""),
         )
     yield cell
-    _paste_all(operator, said)
+    _paste_all(scene, said)
     began = time.monotonic()
     for remedy in case.remedies:
         cell = replace(cell, remedies=[*cell.remedies, remedy.carry_out(scene)], remedied=_since(began))
@@ -135,15 +136,22 @@ def _healed(cell: Cell, case: Case, lab: Lab, operator: Operator, broken: Broken
     yield replace(cell, proof=proof, proved=_since(began))
 
 
-def _paste_all(operator: Operator, said: Any) -> None:
-    """Each command of kfix that a finding prints is understood, and what it needs stands in it. Without a terminal none
-    that changes anything gets past its first gate.
+def _paste_all(scene: Scene, said: Any) -> None:
+    """Each command of kfix that a diagnosis prints, as JSON and for people, is understood, and what it needs stands in
+    it, except DIR, for which its sentence names the disk. Without a terminal none that changes anything gets past its
+    first gate, where it prints how to continue.
     """
+    operator, asked = scene.operator, scene.asked
+    disk = scene.lab.nodes.disk_of(scene.lab.state, (*scene.broken.dead, *scene.lab.broker_ids)[0])
     printed = {remedy["command"] for each in said.every for remedy in each["remedies"]}
+    for_people = operator.on("diagnose", "--verbose", "--debounce", "1", "--restart-grace", "0", *asked)
+    printed |= {line.strip().removeprefix("next: ").removeprefix("then: ") for line in for_people.out.splitlines()}
     with contextlib.chdir(operator.folder):  # Some write a file.
         for command in sorted(each for each in printed if each.startswith("kfix ")):
-            pasted = operator.paste(command, timeout=120)
-            assert pasted.code not in _NOT_UNDERSTOOD, f"{command}: {pasted.out}{pasted.err}"
+            pasted = operator.paste(command.replace(" DIR", f" {disk}"), timeout=120)
+            said_here = f"{command}: {pasted.out}{pasted.err}"
+            assert pasted.code not in _NOT_UNDERSTOOD, said_here
+            assert pasted.code != NOT_APPROVED or len(next_printed(pasted.err)) == 1, said_here
 
 
 def _detected(case: Case, operator: Operator, asked: tuple[str, ...]) -> tuple[Any, dict[str, Any] | None]:

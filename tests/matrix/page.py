@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from kfix.lab import INCIDENTS
@@ -20,8 +21,8 @@ it, carries out the remedy or shows that it is refused, and proves the result: k
 and acks=all reaches every partition. Objects, causes and proofs of each run are in [matrix.json](matrix.json); what
 each incident is, in [lab.md](lab.md#incidents).
 
-- A code with seconds: the finding that names the incident, and the time from the broken cluster to that verdict. The
-  start of the command is part of it.
+- A number: the seconds from the broken cluster to the verdict with the finding that names the incident, the start of
+  the command included. A line with another finding names it.
 - **open**: the incident was injected, and one of the steps failed. The reason is below.
 - *not run*: the incident was not run in its present form. Nothing is claimed.
 - *left*: findings that the remedy does not concern, and that remain on some line.
@@ -30,7 +31,7 @@ each incident is, in [lab.md](lab.md#incidents).
 
 
 def state_of(cells: Cells, line: str, incident: str) -> str:
-    """Returns what the page claims of a cell."""
+    """Returns what the page claims of a cell: its finding and the seconds, or why it has none."""
     if INCIDENTS[incident].reason_against(LINES[line]):
         return "—"
     cell = cells.get((line, incident))
@@ -44,10 +45,18 @@ def state_of(cells: Cells, line: str, incident: str) -> str:
 def page(cells: Cells) -> str:
     """Returns docs/matrix.md."""
     lines = list(LINES)
-    table = [_row("incident", *(str(LINES[line]) for line in lines)), _row(*["---"] * (1 + len(lines)))]
-    table += [_row(f"`{name}`", *(state_of(cells, line, name) for line in lines)) for name in INCIDENTS]
+    head = ("incident", "finding", *(str(LINES[line]) for line in lines))
+    table = [_row(*head), _row(*["---"] * len(head)), *(_states(cells, name) for name in INCIDENTS)]
     counts = [f"{_count(cells, line)} on {LINES[line]}" for line in lines]
     return "\n".join([_HEAD, *table, "", f"Proved: {', '.join(counts)}.", "", *_not_on(), *_open(cells), *_runs(cells)])
+
+
+def _states(cells: Cells, incident: str) -> str:
+    """Returns the row of an incident: the finding that most lines have is named once."""
+    states = [state_of(cells, line, incident) for line in LINES]
+    found = Counter(state.split(", ")[0] for state in states if state[0] not in "*—")
+    usual = found.most_common(1)[0][0] if found else ""
+    return _row(f"`{incident}`", usual, *(state.removeprefix(f"{usual}, ").removesuffix(" s") for state in states))
 
 
 def _count(cells: Cells, line: str) -> str:
@@ -79,7 +88,7 @@ def _open(cells: Cells) -> Iterable[str]:
 
 
 def _runs(cells: Cells) -> Iterable[str]:
-    head = ("incident", "remedy", "left", "slowest: made, found, remedied, proved", "run on")
+    head = ("incident", "remedy", "left", "slowest, seconds: made, found, remedied, proved", "run on")
     yield from ("## What was done", "", _row(*head), _row(*["---"] * len(head)))
     for name in INCIDENTS:
         if those := [cells[line, name] for line in LINES if state_of(cells, line, name)[0] not in "*—"]:
@@ -93,7 +102,7 @@ def _run(incident: str, cells: Sequence[Cell]) -> str:
     left = sorted({code for each in cells for code in re.findall(r"KFX\d{3}", " ".join(each.proof))})
     worst = (max(getattr(each, name) for each in cells) for name in ("made", "detected", "remedied", "proved"))
     watched = ", with an earlier snapshot" if CASES[incident].watched else ""
-    seconds = " ".join(map(_seconds, worst))
+    seconds = ", ".join(_seconds(each).removesuffix(" s") for each in worst)
     return _row(f"`{incident}`{watched}", "; ".join(remedies), ", ".join(left), seconds, min(c.day for c in cells))
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from kfix.lab import Lab
 from kfix.lab.clients.asking_controllers import set_feature, unregister
 from kfix.lab.incidents.setup.incident import Broken
-from kfix.lab.nodes.failures import repair_disks
+from kfix.lab.nodes.failures import repair_disks, start_on_new_disk
 from kfix.lab.workload.readers import start_readers
 from tests import shipped
 from tests.cluster.recovering import Survivor
@@ -21,17 +21,20 @@ _ELR = "eligible.leader.replicas.version"
 #: The first major version whose brokers report who is registered.
 _REPORTED_SINCE = 4
 _NOT_REGISTERED = 102
+#: What waits for an approval or for a person, and prints the command that continues it.
+NOT_APPROVED = 4
+#: More than any run of the matrix stops.
+_STOPS = 6
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A lab in which an incident was made. `code` is the finding that names it; empty where there is none."""
+    """A lab in which an incident was made. `asked` are the words with which `kfix diagnose` finds it."""
 
     lab: Lab
     operator: Operator
     broken: Broken
-    code: str = ""
-    key: str = ""
+    asked: tuple[str, ...] = ()
 
     def filled(self, text: str) -> str:
         """Returns the text with the details of the incident in the place of their names."""
@@ -48,10 +51,15 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Apply(Remedy):
-    """Plans and applies a runbook; where its run waits for a person, `by_hand` is what that person does."""
+    """Applies a runbook by the command that a finding prints, and by those that are printed where it stops; where no
+    finding offers it, it is planned. Where its run waits for a person, `by_hand` is what that person does.
+
+    `params` are those that a finding prints. `times` come to every command: they shorten what a test waits for.
+    """
 
     runbook: str
     params: Mapping[str, str] = field(default_factory=dict)
+    times: Mapping[str, str] = field(default_factory=dict)
     by_hand: Callable[[Scene], None] | None = None
 
     def carry_out(self, scene: Scene) -> str:
@@ -61,17 +69,38 @@ class Apply(Remedy):
             assert "is for clusters of mode" in said, said
             scene.lab.mend()
             return f"runbook `{self.runbook}` is refused: it does not act on this mode"
-        planned = scene.operator.plan(self.runbook, params=params, printed=self._printed(scene))
-        carried_out(scene, planned, self.by_hand)
+        if printed := self._printed(scene):
+            self._paste(scene, printed)
+        else:
+            planned = scene.operator.plan(self.runbook, params={**params, **self.times})
+            carried_out(scene, planned, self.by_hand)
         if self.by_hand is None:
             return f"runbook `{self.runbook}`"
         return f"runbook `{self.runbook}`, which names the broker to start"
 
+    def _paste(self, scene: Scene, printed: str) -> None:
+        """Pastes the command, and each that is printed where the run stops, after what a person has to do there."""
+        more = ["--debounce", "1", *(word for name, value in self.times.items() for word in ("-p", f"{name}={value}"))]
+        said = scene.operator.paste(printed, *more, timeout=180)
+        stops = 0
+        while said.code == NOT_APPROVED and stops < _STOPS:
+            [printed] = next_printed(said.err)
+            if "--did" in printed and self.by_hand is not None:
+                self.by_hand(scene)
+            said = scene.operator.paste(printed, timeout=180)
+            stops += 1
+        healed = "PROVED" in said.out or (self.by_hand is not None and "ALREADY HEALTHY" in said.out)
+        assert (said.code, healed) == (0, True), said.out + said.err
+
     def _printed(self, scene: Scene) -> str:
         """Returns the command that the first finding with this runbook prints; empty if none offers it."""
-        said = scene.operator.diagnose("--debounce", "1")
+        said = scene.operator.diagnose("--debounce", "1", *scene.asked)
         offered = [r["command"] for each in said.every for r in each["remedies"] if r["runbook"] == self.runbook]
-        return next((command for command in offered if command), "")
+        printed = next((command for command in offered if command), "")
+        given = shlex.split(printed)
+        missing = [f"{name}={scene.filled(value)}" for name, value in self.params.items()]
+        assert not printed or all(each in given for each in missing), (printed, missing)
+        return printed
 
 
 @dataclass(frozen=True)
@@ -120,6 +149,11 @@ def carried_out(scene: Scene, planned: Planned, by_hand: Callable[[Scene], None]
     by_hand(scene)
     said = going.over(120)
     assert (said.code, run.end) == (0, "proved"), said.out + said.err
+
+
+def next_printed(text: str) -> list[str]:
+    """Returns the commands that a stop prints to continue."""
+    return [found.strip() for pattern in (TO_APPLY, TO_RESUME) for found in pattern.findall(text)]
 
 
 def modes_of(runbook: str) -> frozenset[str]:
@@ -216,6 +250,11 @@ class SkipRecord(Remedy):
         return "runbook `skip-record`, with the record that was saved"
 
 
+def raise_quota(scene: Scene) -> None:
+    with scene.lab.access() as access:
+        access.set_quota(str(scene.broken.details["client"]), 10_000_000)
+
+
 def start_brokers(scene: Scene) -> None:
     scene.lab.restart(*scene.broken.dead)
 
@@ -224,10 +263,12 @@ def start_controllers(scene: Scene) -> None:
     scene.lab.restart(*dead_controllers(scene.lab), role="controller")
 
 
-def replace_voter(scene: Scene) -> None:
-    quorum = scene.lab.quorum
+def start_with_a_new_disk(scene: Scene) -> None:
+    """The controller whose disk is lost follows as an observer, with an empty disk that was formatted to join."""
+    quorum, number = scene.lab.quorum, int(scene.broken.details["killed"])
     assert quorum is not None
-    quorum.replace_voter(int(scene.broken.details["controller"]))
+    start_on_new_disk(scene.lab, number)
+    wait_until(lambda: quorum.directory_of(number) in quorum.observers(), "it follows as an observer", 60)
 
 
 def continue_controller(scene: Scene) -> None:

@@ -11,10 +11,11 @@ from kfix.core.snapshot.offsets import StoredOffset, parse_stored
 from kfix.core.snapshot.reading import ResourceKind
 from kfix.core.snapshot.recovery import NewLog
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.heal.actions.compaction import AT_ONCE
+from kfix.core.snapshot.voters import Joining
+from kfix.heal.actions.compaction import AT_ONCE, UNLIMITED
 from kfix.heal.memory.faults import Call
 from kfix.heal.model.plan import PlannedStep
-from kfix.heal.probes.configs import COMPACTION
+from kfix.heal.probes.configs import COMPACTION, RETENTION
 
 _NAMES = {"broker": "rate", "topic": "replicas"}
 
@@ -71,9 +72,8 @@ def _end(args: Args) -> Call:
     return Call("end_transaction", (args.tp(), seen.transactional_id, seen.batch, args.text("outcome") == COMMIT))
 
 
-def _compaction(args: Args, values: tuple[str, ...]) -> Call:
-    keys = COMPACTION.values()
-    found = sorted((k, None if v == ABSENT else v) for k, v in zip(keys, values, strict=True))
+def _of_topic(args: Args, keys: Mapping[str, str], values: tuple[str, ...]) -> Call:
+    found = sorted((k, None if v == ABSENT else v) for k, v in zip(keys.values(), values, strict=True))
     return Call("alter_configs", (ResourceKind.TOPIC, args.text("topic"), tuple(found)))
 
 
@@ -84,8 +84,10 @@ def _segment_key(number: int) -> bytes:
 
 CALLS: Mapping[str, Callable[[Args], Call]] = {
     "broker.unregister": lambda a: Call("unregister_broker", (a["broker"],)),
-    "compaction.hasten": lambda a: _compaction(a, AT_ONCE),
-    "compaction.restore": lambda a: _compaction(a, tuple(a.text(name) for name in COMPACTION)),
+    "compaction.hasten": lambda a: _of_topic(a, COMPACTION, AT_ONCE),
+    "compaction.restore": lambda a: _of_topic(a, COMPACTION, tuple(a.text(name) for name in COMPACTION)),
+    "retention.hold": lambda a: _of_topic(a, RETENTION, UNLIMITED),
+    "retention.restore": lambda a: _of_topic(a, RETENTION, tuple(a.text(name) for name in RETENTION)),
     "config.set": lambda a: _configs(a.text("kind"), a.text("name"), {a.text("key"): a.text("value")}),
     "controller.reelect": lambda a: Call("reelect_controller", (a["epoch_version"],)),
     "group.evict": lambda a: Call("evict_member", (a.text("group"), a.text("member"), a.text("instance"))),
@@ -101,10 +103,13 @@ CALLS: Mapping[str, Callable[[Args], Call]] = {
     "reassign.noop": _reassign,
     "reassign.reorder": _reassign,
     "metadata_log.write": _write_log,
+    "metadata_version.raise": lambda a: Call("raise_metadata_version", (a["level"],)),
     "node.restart": lambda a: Call("restart_node", (a.text("role"), a["node"], a.text("command"))),
     "node.upgrade": lambda a: Call("restart_node", (a.text("role"), a["node"], a.text("command"), a.text("version"))),
     "transaction.abort": _abort,
     "transaction.end": _end,
+    "voter.add": lambda a: Call("add_voter", (Joining(a.number("node"), a.text("by"), a.text("address")),)),
+    "voter.remove": lambda a: Call("remove_voter", (a["node"], a["directory"])),
     "throttle.rate": _rate,
     "throttle.remove": lambda a: _throttle(a.text("kind"), a.text("name"), ABSENT, ABSENT),
     "throttle.replicas": lambda a: _throttle("topic", a.text("topic"), a.text("leaders"), a.text("followers")),

@@ -342,7 +342,7 @@ def _removed(cluster: MemoryCluster, key: FactKey) -> None:
 def _voter(cluster: MemoryCluster, key: FactKey) -> None:
     assert isinstance(cluster, MemoryKraftCluster)
     assert key.broker is not None
-    cluster.voters.add(key.broker)
+    cluster.combined.add(key.broker)
 
 
 def _runs_or_stops(cluster: MemoryCluster, key: FactKey) -> None:
@@ -380,8 +380,30 @@ def _copies_grow(cluster: MemoryCluster, key: FactKey) -> None:
             cluster.disks[folder] = cluster.disks[folder]._replace(end=cluster.disks[folder].end + 1)
 
 
+def _another_voter(cluster: MemoryCluster, _: FactKey) -> None:
+    """Somebody else has added a voter."""
+    cluster.quorum.voters[109] = cluster.quorum.running[109] = "disk-109"
+
+
+def _another_joins(cluster: MemoryCluster, _: FactKey) -> None:
+    """A controller is started that is no voter."""
+    cluster.quorum.running[108] = "disk-108"
+
+
 def _another_command(cluster: MemoryCluster, _key: FactKey) -> None:
     cluster.site_command = cluster.site_upgrade = "another {node}"
+
+
+def _one_leaves(cluster: MemoryCluster, _key: FactKey) -> None:
+    cluster.kill(3)
+
+
+def _raised(cluster: MemoryCluster, _key: FactKey) -> None:
+    cluster.level += 1
+
+
+def _one_goes_back(cluster: MemoryCluster, _key: FactKey) -> None:
+    cluster.levels[100] = 21
 
 
 WAYS: Mapping[str, tuple[Mutation, ...]] = {
@@ -407,9 +429,14 @@ WAYS: Mapping[str, tuple[Mutation, ...]] = {
     "mode": (_migrated,),
     "applied": (_applies,),
     "partitions": (_isr_of_one,),
+    "registered_brokers": (_one_leaves,),
+    "metadata_version": (_raised,),
+    "supported_metadata_version": (_one_goes_back,),
     "restart_command": (_another_command,),
     "upgrade_command": (_another_command,),
     "copies": (_copies_grow,),
+    "voters": (_another_voter,),
+    "joining": (_another_joins,),
     "eligible_needed": (_one_more_or_less_led,),
     "registration": (_registers, _removed),
     "voter": (_voter,),

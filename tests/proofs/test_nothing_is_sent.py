@@ -53,7 +53,10 @@ def test_the_port_of_changes_is_what_is_forbidden_here() -> None:
         "end_transaction",
         "unregister_broker",
         "delete_key",
+        "raise_metadata_version",
         "write_metadata_log",
+        "remove_voter",
+        "add_voter",
         "restart_node",
     }
 

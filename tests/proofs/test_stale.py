@@ -46,6 +46,10 @@ WITH_A_DEAD_ONE = "cancel-reassignment: on KRaft a move to a dead broker is canc
 ALL = (*SCENARIOS, *(f"{WIDE}{name}" for name in ("coordinator-stuck", WITHOUT_LEADER, WITH_A_DEAD_ONE)))
 
 
+#: Facts that a cluster with ZooKeeper has not.
+_OF_KRAFT = {"applied", "partitions", "voters", "joining"}
+
+
 def test_every_kind_of_fact_has_a_way_to_change() -> None:
     assert WAYS.keys() == KINDS
 
@@ -58,7 +62,7 @@ def widened(plan: Plan, stage: Stage) -> Plan:
     # Without a leader, the log is not read.
     asked = [name for name in PARTITION_FACTS if name not in {"load_conflicts", "hanging"}]
     kraft = isinstance(stage.cluster, MemoryKraftCluster)
-    of_cluster = [name for name in CLUSTER_FACTS if kraft or name not in {"applied", "partitions"}]
+    of_cluster = [name for name in CLUSTER_FACTS if kraft or name not in _OF_KRAFT]
     keys = (*about(tp, *asked), *about_cluster(*of_cluster), *about_brokers(dead))
     keys += (*about_config(*topic), *about_effective(*topic))
     if kraft:

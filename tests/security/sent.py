@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kfix.core.errors import UnreachableError
-from kfix.core.kafka import codes, group_messages, requests
+from kfix.core.kafka import codes, group_messages, kraft_messages, requests
 from kfix.core.kafka.api import Api, Request
 from kfix.core.kafka.kraft_messages import DescribedQuorum
 from kfix.core.ports import ClusterChanger, ClusterReader
@@ -23,6 +23,7 @@ from kfix.core.snapshot.reading import ChangeResult, NodeRole, PartitionReading,
 from kfix.core.snapshot.recovery import NewLog
 from kfix.core.snapshot.snapshot import Assignment, ClusterIdentity, Endpoint, PartitionState, TopicPartition
 from kfix.core.snapshot.transactions import OpenBatch
+from kfix.core.snapshot.voters import Joining
 from kfix.core.target import make_target
 from kfix.core.timing import Deadline
 from kfix.heal.live.changer import LiveChanger
@@ -99,6 +100,7 @@ def _variants(method: str, args: tuple[Any, ...]) -> Iterator[Called]:
         yield Called(method)
 
 
+_DISK = "AAAAAAAAAAAAAAAAAAAAAQ"
 #: {call: how the adapter makes it}.
 CHANGING: Mapping[Called, Callable[[LiveChanger], object]] = {
     Called("elect"): lambda it: (it.elect(TP, unclean=False), it.elect(TP, unclean=True)),
@@ -112,7 +114,10 @@ CHANGING: Mapping[Called, Callable[[LiveChanger], object]] = {
     Called("abort_transaction"): lambda it: it.abort_transaction("t", 1, 0, 60_000),
     Called("unregister_broker"): lambda it: it.unregister_broker(1),
     Called("delete_key"): lambda it: it.delete_key(TopicPartition("__consumer_offsets", 0), b"k"),
+    Called("remove_voter"): lambda it: it.remove_voter(1, _DISK),
+    Called("add_voter"): lambda it: it.add_voter(Joining(1, _DISK, "CONTROLLER://h:1")),
     Called("write_metadata_log"): lambda it: it.write_metadata_log(NewLog("/nowhere/new", "/nowhere", 1, 0, 0, 1)),
+    Called("raise_metadata_version"): lambda it: it.raise_metadata_version(30),
     Called("restart_node"): lambda it: it.restart_node(NodeRole.BROKER, 1, "none {node}"),
     Called("reelect_controller"): lambda it: it.reelect_controller(epoch_version=1),
 }
@@ -128,7 +133,9 @@ READING_RECORDS: Mapping[Called, Callable[[LiveReader], object]] = {
     Called("open_batch"): lambda it: it.open_batch(TP),
     Called("hanging"): lambda it: it.hanging(TP),
     Called("logged_record"): lambda it: it.logged_record(TP, 0),
+    Called("records_left"): lambda it: it.records_left(TP, 0),
     Called("served_to"): lambda it: it.served_to(TP, 0),
+    Called("voters"): lambda it: it.voters(),
     Called("starts_since"): lambda it: it.starts_since(StartMark(0)),
     Called("probe_group"): lambda it: it.probe_group("pay"),
 }
@@ -155,6 +162,8 @@ class Line:
             return dict.fromkeys(_PARTITIONS, requests.PartitionOffset(0, at))
         if request.api_key == requests.FETCH:
             return requests.FetchedRecords(_REFUSED, -1, -1, b"")
+        if request.api_key == kraft_messages.DESCRIBE_CLUSTER:
+            return kraft_messages.DescribedCluster(0, "c", 1, ())
         if request.api_key == group_messages.FIND_COORDINATOR:
             return group_messages.FoundCoordinator(0, 1, _HERE)
         assert request.api_key == group_messages.OFFSET_FETCH, request.api_key
@@ -172,6 +181,7 @@ def _changer(asked: set[tuple[Api, str]], kind: str) -> LiveChanger:
         transaction_coordinator=lambda _id: 1,
         leader=lambda _tp: 1,
         marker=lambda *_: MarkerForm(1, True, 0),
+        identity=lambda: SimpleNamespace(id="c"),
     )
     changer = LiveChanger(make_target("localhost:1", None, None), None, reader)  # type: ignore[arg-type]
 
@@ -180,6 +190,7 @@ def _changer(asked: set[tuple[Api, str]], kind: str) -> LiveChanger:
         return ChangeResult(0, "NONE")
 
     changer._send = send  # type: ignore[method-assign, assignment]
+    changer._send_to_active = lambda request: send(request, 1)  # type: ignore[method-assign]
     return changer
 
 
@@ -190,6 +201,7 @@ def _reader(line: Line) -> LiveReader:
     active = DescribedQuorum(0, 1, 1, _END)
     authority = SimpleNamespace(
         starts_since=lambda mark: controllers.starts_since(mark, active, Deadline.after(1)),
+        voters=lambda: controllers.registered(Deadline.after(1)),
         address=lambda _broker: _HERE,
         registered=lambda: frozenset({1}),
         partition=lambda tp: replace(reading, tp=tp),

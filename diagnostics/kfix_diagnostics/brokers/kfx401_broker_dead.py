@@ -28,8 +28,6 @@ Sources
     docs/facts/running-brokers.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -52,14 +52,14 @@ def _silent(broker: int, why: str, case: CaseFile) -> Finding:
     return Finding(
         severity=Severity.CRITICAL if leads or controls else Severity.WARNING,
         obj=f"broker {broker}",
-        summary=_summary(broker, leads, controls=controls),
+        summary=_summary(broker, why, case, controls=controls),
         cause=Cause(_cause(why)),
         evidence=(
             Evidence(f"broker {broker}", f"asked at {case.address(broker) or 'its address'}", why or "no answer"),
             *((Evidence(case.zookeeper_name, "/controller", f"broker {broker}"),) if controls else ()),
             *live_row(case),
         ),
-        blocked=Blocked(f"clients of the partitions and groups that broker {broker} serves" if leads else ""),
+        blocked=Blocked(_blocked(broker, why) if leads else ""),
         remedies=tuple(_remedies(broker, why, case, controls=controls)),
         never=(
             f"Do not trigger elections where broker {broker} is in the ISR: it may be elected while it is registered",
@@ -104,7 +104,17 @@ def _cause(why: str) -> str:
     return "its process hangs or is frozen, or the network between kfix and the broker is cut"
 
 
-def _summary(broker: int, leads: int, *, controls: bool) -> str:
+def _blocked(broker: int, why: str) -> str:
+    whose = f"of the partitions and groups that broker {broker} serves"
+    return f"clients {whose}, where its host name does not resolve either" if UNRESOLVED in why else f"clients {whose}"
+
+
+def _summary(broker: int, why: str, case: CaseFile, *, controls: bool) -> str:
+    """Returns what is known of it: one whose host name does not resolve may work."""
+    leads, where = case.leads.get(broker, 0), case.address(broker) or "its address"
+    if UNRESOLVED in why:
+        text = f"broker {broker} cannot be reached at the address that it advertises, {where}"
+        return f"{text}: it leads {several(leads, 'partition')}" if leads else f"{text}; it leads no partition"
     text = f"broker {broker} is registered but does not respond"
     if controls:
         text += "; it is the controller, so no leader is elected while it hangs"

@@ -21,8 +21,6 @@ Sources
     network healed. See docs/facts/network-partitions.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows, Scope

@@ -19,8 +19,6 @@ Sources
     Seen on a 2.7.1 lab cluster without topics, two of whose three brokers had been killed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Debounce, Rows

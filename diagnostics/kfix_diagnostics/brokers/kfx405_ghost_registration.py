@@ -22,8 +22,6 @@ Sources
     Kafka 3.9.2 and 4.3.1: UnregisterBroker, DescribeCluster version 2, DescribeQuorum. See docs/facts/kraft.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Debounce, Rows, Scope

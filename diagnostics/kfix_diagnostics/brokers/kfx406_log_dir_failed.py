@@ -27,8 +27,6 @@ Sources
     ReplicationControlManager.handleDirectoriesOffline (KIP-112, KIP-858). See docs/facts/metadata.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows

@@ -3,8 +3,6 @@
 Keys stay when one of two brokers comes back: a finding is about one broker, or about all of them under one key.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from kfix.core.derive.checks import CaseFile, Rows
@@ -32,7 +30,8 @@ LIKELY_DEAD = "KFX107:likely dead"
 def by_missing(rows: Rows, case: CaseFile) -> dict[Missing, Rows]:
     """Returns the rows by missing broker; a row that lacks two brokers belongs to both.
 
-    The brokers that a pasted text shows as likely dead are one group: they are one cause.
+    The brokers that a pasted text shows as likely dead are one group: they are one cause. In such a text those that are
+    missing from the same partitions are one group, too: it is not watched, so that its keys need not stay.
     """
     away = tuple(sorted({b for row in rows for b in missing_from(row, case) if b in case.background.likely.dead}))
     groups = grouped(
@@ -40,6 +39,9 @@ def by_missing(rows: Rows, case: CaseFile) -> dict[Missing, Rows]:
         for row in rows
         for group in dict.fromkeys(away if b in away else (b,) for b in missing_from(row, case))
     )
+    if case.snapshot.pasted is not None:
+        alike = grouped((tuple(row.tp for row in found), missing) for missing, found in groups.items())
+        groups = {tuple(sorted(b for m in all_of for b in m)): groups[all_of[0]] for all_of in alike.values()}
     return {missing: tuple(found) for missing, found in sorted(groups.items())}
 
 

@@ -23,8 +23,6 @@ Sources
     docs/facts/data-loss.md and docs/facts/defaults.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, Debounce, PartitionCheck, Rows

@@ -21,8 +21,6 @@ Sources
     Kafka: KIP-115, config/server.properties; kafka-reassign-partitions. See docs/facts/defaults.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, Debounce, PartitionCheck, Rows

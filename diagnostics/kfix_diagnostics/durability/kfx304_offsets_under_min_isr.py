@@ -27,8 +27,6 @@ Sources
     COORDINATOR_NOT_AVAILABLE. See docs/facts/coordinators.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, Debounce, PartitionCheck, Rows

@@ -25,8 +25,6 @@ Sources
     brokers by a power failure and by an unclean election. See docs/facts/data-loss.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Debounce, Rows, Scope

@@ -1,7 +1,5 @@
 """Checks over a fleet, for what no single cluster can show. One file per check; its module docstring is its page."""
 
-from __future__ import annotations
-
 from kfix.core.fleetcase import FleetCheck
 from kfix_diagnostics import declared
 

@@ -18,8 +18,6 @@ Sources
     kfix itself.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 

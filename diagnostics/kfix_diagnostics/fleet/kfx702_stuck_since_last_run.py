@@ -19,8 +19,6 @@ Sources
     kfix itself: the findings of both audits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from kfix.core.args import parse_partition

@@ -18,8 +18,6 @@ Sources
     Kafka: broker settings; kfix: the tags of the inventory.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 

@@ -20,8 +20,6 @@ Sources
     Kafka: cluster id (KIP-78).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.grouping import grouped

@@ -19,8 +19,6 @@ Sources
     kfix itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy

@@ -1,7 +1,5 @@
 """Members of a group in a sentence, and what their owners can do about one that hangs."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator, Sequence
 

@@ -102,6 +102,7 @@ class LagPattern(Enum):
     MEMBER     what stands or falls behind belongs to one member, which falls behind everywhere
     HOT        few partitions fall behind, and get far more records than the others
     CAPACITY   most partitions that get records fall behind
+    QUOTA      more bytes arrive than a quota lets its client ids fetch
     SOME       some fall behind, and nothing shows why
     STANDS     partitions stand while others of the topic move; the members were not read
     """
@@ -111,6 +112,7 @@ class LagPattern(Enum):
     MEMBER = auto()
     HOT = auto()
     CAPACITY = auto()
+    QUOTA = auto()
     SOME = auto()
     STANDS = auto()
 

@@ -26,8 +26,6 @@ Sources
     Tried on 2.7.1 and 4.3.1. See docs/facts/consumer-groups.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows

@@ -30,8 +30,6 @@ Sources
     coordinator answers NOT_COORDINATOR instead. See docs/facts/consumer-groups.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows

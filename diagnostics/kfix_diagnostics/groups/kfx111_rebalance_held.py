@@ -31,8 +31,6 @@ Sources
     Kafka 2.7.1: GroupCoordinator.tryCompleteJoin waits for every known member. See docs/facts/consumer-groups.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Debounce, Rows

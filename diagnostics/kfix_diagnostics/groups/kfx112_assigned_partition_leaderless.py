@@ -20,8 +20,6 @@ Sources
     Metadata reports LEADER_NOT_AVAILABLE for such a partition. See docs/facts/controller.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows, Scope

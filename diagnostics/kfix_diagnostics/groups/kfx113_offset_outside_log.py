@@ -22,8 +22,6 @@ Sources
     Fetch answers OFFSET_OUT_OF_RANGE (1). See docs/facts/consumer-groups.md.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 

@@ -31,8 +31,6 @@ Sources
     from the source code of 2.7.1 (`LogCleanerManager.cleanableOffsets`).
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Collection, Iterator
 

@@ -28,8 +28,6 @@ Sources
     Tried on 2.7.1. See docs/facts/consumer-groups.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

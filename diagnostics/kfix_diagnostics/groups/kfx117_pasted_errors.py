@@ -46,6 +46,7 @@ _UNNAMED = -1
 #: The two forms of a word in a `Meaning`.
 _NUMBER = re.compile(r"\[([^|\]]+)\|([^\]]+)\]")
 _LEADER_ERRORS = frozenset({5, 6, 19, 20})
+_MIN_ISR_ERRORS = frozenset({19, 20})
 #: Why a broker does not start, or stops.
 _NO_START = (
     "files",
@@ -206,15 +207,22 @@ def _of_topics(found: list[Complaint], case: CaseFile, *, over: bool) -> Finding
         severity=Severity.WARNING if over else Severity.CRITICAL,
         obj=who,
         summary=f"clients of {who} report an error: {_errors(found)}{past}",
-        cause=Cause(
-            "the leader moved" if over else "a partition has no leader, or too few replicas are in sync",
-            Confidence.POSSIBLE,
-        ),
+        cause=_cause_of_topics({c.code for c in found}, over=over),
         evidence=_evidence(found),
         blocked=Blocked() if over else Blocked(f"clients of {who}"),
         remedies=(*(() if over else (describe,)), diagnose_again(case, "Diagnose the cluster itself")),
         never=("Do not trigger an unclean election: an in-sync replica may be alive",),
     )
+
+
+def _cause_of_topics(codes: set[int], *, over: bool) -> Cause:
+    if over:
+        return Cause("the leader moved", Confidence.POSSIBLE)
+    if codes <= _MIN_ISR_ERRORS:
+        return Cause("fewer replicas are in sync than min.insync.replicas requires", Confidence.LIKELY)
+    if not codes & _MIN_ISR_ERRORS:
+        return Cause("a partition has no leader, or its leader moved", Confidence.POSSIBLE)
+    return Cause("a partition has no leader, or too few replicas are in sync", Confidence.POSSIBLE)
 
 
 def _of_kind(meaning: Meaning, found: list[Complaint], case: CaseFile) -> Finding:
@@ -225,7 +233,7 @@ def _of_kind(meaning: Meaning, found: list[Complaint], case: CaseFile) -> Findin
     names = _groups(groups) if meaning.about == "a group" else per_topic(tps) or some(named)
     details = tuple(dict.fromkeys(c.detail for c in found if c.detail))
     words = {
-        "names": names,
+        "names": names or "a partition that the text does not name",
         "first": named[0] if named else "NAME",
         "have": has(max(len(named), 1)),
         "detail": some(details) or "the text names nothing more",

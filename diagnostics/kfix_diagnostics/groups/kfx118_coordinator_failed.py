@@ -32,8 +32,6 @@ Sources
     brokers. See docs/facts/consumer-groups.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows, Scope

@@ -36,8 +36,6 @@ Sources
     Tried on 2.7.1 and 4.3.1. KIP-664; KAFKA-20716. See docs/facts/consumer-groups.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 

@@ -16,17 +16,20 @@ How kfix knows
     Partitions that stand while the member that has them reads others, or while members leave and join, wait at a record
     that fails its consumer. If everything that falls behind belongs to one member, and other members keep up, it is
     that member. If the partitions that fall behind get three times the records of the usual one, or more, they are hot.
-    If most partitions fall behind, the members are too slow for the topic, or a quota holds them back. If the start of
+    If most partitions fall behind, the members are too slow for the topic. `kfix diagnose --group G` also asks for the
+    quotas of the client ids of a group that does not catch up, and how large its records are: if more bytes arrive at a
+    broker than such a quota allows, the brokers throttle the consumers. No request shows their throttle times, nor
+    their users, whose quotas count before those of client ids. If the start of
     the log moves faster than the committed offset, which is nearer to it than to the end, retention deletes unread
     records soon. A group in which nothing is
-    committed in 10 s is not judged: its members may commit more seldom.
+    committed in 10 s is not judged, unless a quota explains it: its members may commit more seldom.
 
 Remedies, safest first
     A record that fails: read the consumer's log at that offset; then mend the consumer, or skip exactly this record,
     after it was saved (kfix offsets record, kfix offsets skip). A slow member: compare its host and its log with the
     others'. A hot partition: see which keys it gets; more members do not help, since one member reads a partition. Too
     few members: add some, up to the number of partitions, and check the quotas of their client ids. Unread records that
-    will be deleted: raise retention.ms of the topic until the group has caught up.
+    will be deleted: the runbook hold-retention keeps them until the group has caught up.
 
 Do not
     Do not reset the offsets of the whole group: it loses or repeats records of every partition. Do not add partitions
@@ -45,12 +48,14 @@ from typing import Final, NamedTuple
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Debounce, Rows
 from kfix.core.derive.memory import APART, FORGET_POSITIONS
 from kfix.core.diagnosis.finding import Blocked, Cause, Confidence, Evidence, Finding, Remedy, Severity
+from kfix.core.snapshot.fleet_facts import CONSUMER_RATE
 from kfix.core.snapshot.group_reading import SHARE_GROUP, GroupMember, GroupReading, by_group
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.core.wording import ago, per_topic, several
-from kfix_diagnostics._advice import cluster_options, diagnose_group, servers
+from kfix.core.wording import ago, per_topic, rate_text, several
+from kfix_diagnostics._advice import cluster_options, diagnose_group, runbook, servers
 from kfix_diagnostics.groups._members import called
 from kfix_diagnostics.groups._pace import LagPattern, Paces, Slowness, paces_of, slow
+from kfix_diagnostics.groups._throttled import QuotaLimit, named, throttled
 
 _SHOWN = 5
 #: Seconds within which a deletion of unread records is reported.
@@ -106,6 +111,13 @@ _MEANINGS: Final[Mapping[LagPattern, _Meaning]] = {
          "Add members, up to the number of partitions, or make the processing quicker"),
         _NO_PARTITIONS,
     ),
+    LagPattern.QUOTA: _Meaning(
+        "falls behind in {where}, {lag} behind: the quota of {quota} allows {allowed} from each broker, and {arriving} "
+        "arrive at broker {broker} alone",
+        "the brokers throttle client id {client}: consumer_byte_rate of {quota}", _LIKELY,
+        ("Raise the quota: kafka-configs.sh {servers} --alter --add-config consumer_byte_rate=BYTES {entity}",),
+        "Do not add members with the same client id: they share the quota",
+    ),
     LagPattern.SOME: _Meaning(
         "falls behind in {where}, {lag} behind: it reads {read} of {came} records/s",
         "the members that have these partitions are slower than their records arrive", _POSSIBLE,
@@ -129,10 +141,12 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
         if before is None or last.group_type == SHARE_GROUP:
             continue
         paces = paces_of(before, last)
-        found = slow(before, last, paces)
+        found, limit = slow(before, last, paces), throttled(last, paces, case.snapshot.views)
+        if limit is not None and (found is None or found.pattern is not LagPattern.RECORD):
+            found = Slowness(LagPattern.QUOTA, limit.tps)
         overtaken = {tp: left for tp, each in paces.items() if (left := each.overtaken_in) is not None and left < _SOON}
         if found is not None:
-            yield _slow(last, found, paces, ago(last.taken_at - before.taken_at), case)
+            yield _slow(last, found, paces, ago(last.taken_at - before.taken_at), case, limit)
         if overtaken:
             yield _overtaken(last, overtaken, paces, case)
 
@@ -142,7 +156,9 @@ def _old_enough(was: GroupReading | None, last: GroupReading) -> GroupReading | 
     return was if was is not None and APART <= last.taken_at - was.taken_at <= FORGET_POSITIONS else None
 
 
-def _slow(last: GroupReading, found: Slowness, paces: Paces, since: str, case: CaseFile) -> Finding:
+def _slow(
+    last: GroupReading, found: Slowness, paces: Paces, since: str, case: CaseFile, limit: QuotaLimit | None
+) -> Finding:
     meaning, tps = _MEANINGS[found.pattern], found.tps
     read, came = (sum(getattr(paces[tp], name) for tp in tps) for name in ("read", "came"))
     words = {
@@ -157,6 +173,7 @@ def _slow(last: GroupReading, found: Slowness, paces: Paces, since: str, case: C
         "rejoined": ", and the consumer ends" if found.rejoined else ", or its processing takes long",
         "n": f"{'This partition gets' if len(tps) == 1 else 'These partitions get'}",
         "servers": servers(case),
+        **(_limits(limit) if limit is not None else {}),
     }
     blocks = bool(found.rejoined)
     members = found.rejoined or ((found.member,) if found.member is not None else ())
@@ -165,7 +182,7 @@ def _slow(last: GroupReading, found: Slowness, paces: Paces, since: str, case: C
         obj=f"group {last.group}",
         summary=f"group {last.group} {meaning.said.format_map(words)}",
         cause=Cause(meaning.cause.format_map(words), _LIKELY if blocks else meaning.confidence),
-        evidence=(*_rates(tps, paces, case), *_who(members, case)),
+        evidence=(*_rates(tps, paces, case), *_who(members, case), *_quotas(last, found.pattern, limit)),
         blocked=Blocked(f"consumers of {words['where']}", (last.group,)) if blocks else Blocked(),
         remedies=(
             *(Remedy(text.format_map(words)) for text in meaning.remedies),
@@ -177,6 +194,42 @@ def _slow(last: GroupReading, found: Slowness, paces: Paces, since: str, case: C
         facts={"group": last.group},
         token=f"{found.pattern.name}:{','.join(map(str, tps))}",
     )
+
+
+def _limits(limit: QuotaLimit) -> dict[str, str]:
+    quota = limit.quota
+    kinds = (("users", quota.user), ("clients", quota.client))
+    return {
+        "quota": named(quota),
+        "client": limit.client,
+        "allowed": rate_text(quota.value),
+        "arriving": rate_text(limit.arriving),
+        "broker": str(limit.broker),
+        "entity": " ".join(
+            f"--entity-type {kind} " + (f"--entity-name {shlex.quote(name)}" if name else "--entity-default")
+            for kind, name in kinds
+            if name is not None
+        ),
+    }
+
+
+def _quotas(last: GroupReading, pattern: LagPattern, limit: QuotaLimit | None) -> Iterator[Evidence]:
+    """Yields what is known of quotas, where one explains the finding or may do so, and what cannot be known."""
+    if pattern not in {LagPattern.QUOTA, LagPattern.CAPACITY, LagPattern.SOME}:
+        return
+    if limit is not None:
+        yield Evidence("quotas", named(limit.quota), f"{limit.quota.key} {limit.quota.value:.0f}, of each broker")
+        yield Evidence("Fetch", "records of the group", f"{last.record_bytes:.0f} bytes each, on the wire")
+    elif last.quotas is not None:
+        limits = any(each.key == CONSUMER_RATE for each in last.quotas)
+        unsized = " (the size of its records was not read)" if limits and not last.record_bytes else ""
+        said = "none of them, and no default, is known to allow less than arrives" if limits else "none limits fetches"
+        yield Evidence("quotas", "client ids of its members", f"{said}{unsized}")
+    elif (why := last.errors.get("group quotas")) is not None:
+        yield Evidence("quotas", "client ids of its members", f"not read: {why}")
+    if last.quotas is not None:
+        unknown = "no request shows them; a quota of their user counts before that of a client id"
+        yield Evidence("quotas", "users and throttle times of its members", unknown)
 
 
 def _skip(group: str, tps: tuple[TopicPartition, ...], paces: Paces, case: CaseFile) -> Iterator[Remedy]:
@@ -196,7 +249,7 @@ def _skip(group: str, tps: tuple[TopicPartition, ...], paces: Paces, case: CaseF
 
 def _overtaken(last: GroupReading, overtaken: dict[TopicPartition, float], paces: Paces, case: CaseFile) -> Finding:
     tps = tuple(sorted(overtaken, key=lambda tp: overtaken[tp]))
-    where, topic = per_topic(tps), shlex.quote(tps[0].topic)
+    where = per_topic(tps)
     return Finding(
         severity=Severity.WARNING,
         obj=f"unread records of group {last.group}",
@@ -205,9 +258,13 @@ def _overtaken(last: GroupReading, overtaken: dict[TopicPartition, float], paces
         cause=Cause("the group is slower than retention.ms or retention.bytes of the topic allow", Confidence.LIKELY),
         evidence=_rates(tps, paces, case),
         remedies=(
-            Remedy(
-                "Raise retention.ms of the topic until the group has caught up; the brokers need the disk space",
-                f"kafka-configs.sh {servers(case)} --describe --entity-type topics --entity-name {topic} --all",
+            runbook(
+                case,
+                "hold-retention",
+                "Keep all records of the topic until the group has caught up, then restore its retention; the brokers "
+                "need the disk space",
+                f"topic={tps[0].topic}",
+                f"group={last.group}",
             ),
         ),
         never=("Do not restart the consumers because of it: they lose time that they do not have",),

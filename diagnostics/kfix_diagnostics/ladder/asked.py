@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from kfix.core.derive.casefile import CaseFile
+from kfix.core.derive.memory import APART
 from kfix.core.diagnosis.finding import Diagnosis, Evidence, Finding, Remedy, Rung, RungState
 from kfix.core.snapshot.group_reading import GroupReading
 from kfix.core.snapshot.snapshot import CoordinatorProbe, TopicPartition
@@ -39,6 +40,13 @@ class Asked:
     @property
     def earlier(self) -> GroupReading | None:
         return self.readings[-2] if len(self.readings) > 1 else None
+
+    @property
+    def remembered(self) -> GroupReading | None:
+        """The positions that this host read shortly before: a single snapshot shows motion by them."""
+        known = (each for each in self.case.snapshot.memory.positions if each.group == self.group)
+        now = self.latest.taken_at if self.latest is not None else 0.0
+        return next((each for each in known if 0 < now - each.taken_at <= 2 * APART), None)
 
     @property
     def seconds(self) -> float:

@@ -1,7 +1,5 @@
 """The rungs of the coordinator: its address, its leadership, what it has loaded, stable offsets, and commits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.diagnosis.finding import Evidence, Rung

@@ -4,8 +4,6 @@ The first rung that fails is the verdict, because everything below it depends on
 Source: docs/facts/consumer-groups.md.
 """
 
-from __future__ import annotations
-
 import difflib
 import shlex
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The rungs of the group's members: its state, who holds a rebalance, and whether assigned partitions have leaders."""
 
-from __future__ import annotations
-
 import shlex
 from dataclasses import replace
 

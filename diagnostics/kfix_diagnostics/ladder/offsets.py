@@ -114,12 +114,13 @@ def _lag(asked: Asked, reading: GroupReading, records: int) -> Rung:
     said = f"{several(records, 'record')} behind the {mark}s"
     if reading.members == ():
         return clear("lag", f"{said}, and no member reads them")
-    if _before(asked) is None:
+    before = asked.earlier or asked.remembered
+    if before is None or before.partitions is None:
         return in_doubt("lag", f"{said}; one snapshot does not show whether a member reads them")
-    moved = advanced(asked.readings[-2], reading)
+    moved, lasted = advanced(before, reading), ago(reading.taken_at - before.taken_at)
     if not moved:
-        return in_doubt("lag", f"{said}, and no {mark} advanced in {ago(asked.seconds)}: check what the members do")
-    return clear("lag", f"{said}; {mark}s advanced by {moved} in {ago(asked.seconds)}")
+        return in_doubt("lag", f"{said}, and no {mark} advanced in {lasted}: check what the members do")
+    return clear("lag", f"{said}; {mark}s advanced by {moved} in {lasted}")
 
 
 def rights(asked: Asked) -> Rung:

@@ -3,8 +3,6 @@
 Of the others it may be unknown (`_empty_isr`).
 """
 
-from __future__ import annotations
-
 from kfix.core.derive.checks import CaseFile, Rows
 from kfix.core.snapshot.quorum import EligibleLeaders
 from kfix.core.snapshot.snapshot import TopicPartition

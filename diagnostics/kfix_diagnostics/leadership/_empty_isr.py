@@ -8,8 +8,6 @@ gives such a partition a leader. It loses least if every replica is alive and th
 assignment, so the dead ones are started before, and nothing may be elected meanwhile.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

@@ -99,8 +99,9 @@ def _cause(row: PartitionFacts, case: CaseFile) -> Cause:
             "answered lag behind the controllers"
         )
     if row.leader >= 0:
+        where = "ZooKeeper" if row.zk_known else "the text" if case.snapshot.pasted is not None else "the metadata"
         return Cause(
-            f"the controller has not acted on the loss of broker {row.leader}: ZooKeeper still names it as leader"
+            f"the controller has not acted on the loss of broker {row.leader}: {where} still names it as leader"
         )
     if not row.zk_known:
         return Cause("no election followed the loss of the leader; ZooKeeper was not read", Confidence.POSSIBLE)
@@ -168,10 +169,10 @@ def _last_resorts(case: CaseFile, rows: list[PartitionFacts]) -> Iterator[Remedy
 
 
 def _never(case: CaseFile, live_isr: tuple[int, ...]) -> tuple[str, ...]:
-    only = brokers_named(live_isr)
+    down = "it is down" if len(live_isr) == 1 else "they are down"
     restart = (
-        f"Do not restart {only}: while it is down no in-sync replica is left, and acknowledged records are lost where "
-        "unclean elections are allowed"
+        f"Do not restart {brokers_named(live_isr)}: while {down} no in-sync replica is left, and acknowledged records "
+        "are lost where unclean elections are allowed"
     )
     config = "Do not set unclean.leader.election.enable=true: it does not help here, and loses records elsewhere"
     if case.kraft:

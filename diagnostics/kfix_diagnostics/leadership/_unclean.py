@@ -5,8 +5,6 @@ registers (docs/facts/kraft.md, docs/facts/controller.md). A member of the ISR t
 On KRaft the active controller's settings decide. Where it did not report them, such an election is possible.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

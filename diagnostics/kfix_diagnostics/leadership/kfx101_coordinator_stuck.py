@@ -30,8 +30,6 @@ Sources
     3.9.2. See docs/facts/controller.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, PartitionCheck, Rows

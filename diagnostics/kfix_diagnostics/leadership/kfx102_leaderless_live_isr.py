@@ -24,8 +24,6 @@ Sources
     stale. See docs/facts/controller.md and docs/facts/kraft.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, PartitionCheck, Rows

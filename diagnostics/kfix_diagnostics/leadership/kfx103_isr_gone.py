@@ -33,8 +33,6 @@ Sources
     docs/facts/controller.md and docs/facts/data-loss.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, PartitionCheck, Rows

@@ -26,8 +26,6 @@ Sources
     KFX105. See docs/facts/controller.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, PartitionCheck, Rows

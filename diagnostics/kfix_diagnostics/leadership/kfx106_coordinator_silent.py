@@ -25,8 +25,6 @@ Sources
     docs/facts/coordinators.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows

@@ -23,8 +23,6 @@ Sources
     docs/facts/metadata.md and docs/facts/controller.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from enum import StrEnum
 

@@ -27,8 +27,6 @@ Sources
     Kafka 4.3.1: `PartitionChangeBuilder`, KIP-966; every statement was seen on real brokers. See docs/facts/kraft.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -25,8 +25,6 @@ Sources
     epoch of the controllers grew by one a second. See docs/facts/kraft.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, PartitionCheck, Rows, Scope

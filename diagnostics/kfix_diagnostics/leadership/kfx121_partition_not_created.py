@@ -25,8 +25,6 @@ Sources
     docs/facts/controller.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, PartitionCheck, Rows, Scope

@@ -1,7 +1,5 @@
 """Whether a reassignment can be cancelled, by the rule of the runbook cancel-reassignment (docs/facts/kraft.md)."""
 
-from __future__ import annotations
-
 from kfix.core.derive.casefile import CaseFile
 from kfix.core.snapshot.snapshot import Assignment, TopicPartition
 

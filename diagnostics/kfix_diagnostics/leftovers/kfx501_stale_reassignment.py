@@ -26,8 +26,6 @@ Sources
     Kafka 2.7.1: KafkaController.isReassignmentComplete; KAFKA-14424. See docs/facts/operations.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, Debounce, PartitionCheck, Rows

@@ -19,8 +19,6 @@ Sources
     docs/facts/operations.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, Debounce, PartitionCheck, Rows, Scope

@@ -22,8 +22,6 @@ Sources
     Kafka 2.7.1: ReplicationQuotaManager.isThrottled; DynamicConfig.Broker; KIP-73. See docs/facts/operations.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows

@@ -25,8 +25,6 @@ Sources
     brokers. See docs/facts/kraft.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 from kfix.core.derive.checks import CaseFile, Debounce, PartitionCheck, Rows, Scope

@@ -21,8 +21,6 @@ Sources
     for 150 s, fixed by a restart of the leader. See docs/facts/controller.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows

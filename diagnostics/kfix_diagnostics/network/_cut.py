@@ -1,7 +1,5 @@
 """Sentences about a cut network: which brokers are cut off, since when, the evidence, and the cost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 
 from kfix.core.derive.casefile import CaseFile

@@ -23,8 +23,6 @@ Sources
     docs/facts/network-partitions.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows

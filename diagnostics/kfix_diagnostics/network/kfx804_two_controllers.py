@@ -20,8 +20,6 @@ Sources
     controller led. See docs/facts/network-partitions.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows

@@ -18,8 +18,6 @@ Sources
     server that was read-only can lose sessions: then restart it. See docs/facts/network-partitions.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows, Scope

@@ -1,7 +1,5 @@
 """Helpers of the checks for latent risks. They judge settings and placement: nothing is broken by these today."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace

@@ -23,8 +23,6 @@ Sources
     packed-replicas of `kfix lab` show the consequences. See docs/facts/defaults.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, RiskOfPartitions, Rows

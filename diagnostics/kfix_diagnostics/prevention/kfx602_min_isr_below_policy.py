@@ -24,8 +24,6 @@ Sources
     and an offsets topic with one replica every group fails. See docs/facts/defaults.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, RiskOfPartitions, Rows

@@ -20,8 +20,6 @@ Sources
     Strimzi and Cruise Control refuse to restart brokers of such partitions. See docs/facts/defaults.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, RiskOfPartitions, Rows

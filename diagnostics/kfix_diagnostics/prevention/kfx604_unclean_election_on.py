@@ -23,8 +23,6 @@ Sources
     replica in assignment order, not the longest log. See docs/facts/controller.md.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 

@@ -26,8 +26,6 @@ Sources
     broker configurations (KIP-226). See docs/facts/defaults.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, RiskOfCluster, Rows

@@ -22,8 +22,6 @@ Sources
     docs/facts/operations.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from kfix.core.derive.checks import CaseFile, RiskOfCluster, Rows

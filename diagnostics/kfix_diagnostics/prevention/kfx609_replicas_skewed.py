@@ -20,8 +20,6 @@ Sources
     cluster). See docs/facts/operations.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, RiskOfCluster, Rows

@@ -22,8 +22,6 @@ Sources
     docs/facts/consumer-groups.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, RiskOfCluster, Rows

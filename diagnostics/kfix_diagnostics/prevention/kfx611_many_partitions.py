@@ -21,8 +21,6 @@ Sources
     000 per cluster as a rule of thumb. See docs/facts/defaults.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, RiskOfCluster, Rows

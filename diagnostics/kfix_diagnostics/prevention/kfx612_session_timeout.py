@@ -25,8 +25,6 @@ Sources
     kept them. See docs/facts/running-brokers.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, RiskOfCluster, Rows, Scope

@@ -23,8 +23,6 @@ Sources
     (AlterIsr, 2.7-IV2), KIP-516 (topic ids, 2.8), KIP-866 (migration to KRaft, 3.4).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, RiskOfCluster, Rows, Scope

@@ -21,8 +21,6 @@ Sources
     Kafka: precedence of settings: topic, dynamic of the broker, dynamic of the cluster, server.properties, default.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, RiskOfCluster, Rows

@@ -21,8 +21,6 @@ Sources
     with a zone cut off: 199 acknowledged records lost with acks=1, none with acks=all. See docs/facts/data-loss.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, RiskOfCluster, Rows

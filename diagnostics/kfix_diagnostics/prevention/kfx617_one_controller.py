@@ -20,8 +20,6 @@ Sources
     Kafka 3.9.2 and 4.3.1 with one controller killed. See docs/facts/kraft.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, RiskOfCluster, Rows, Scope

@@ -13,8 +13,8 @@ How kfix knows
 
 Remedies, safest first
     Finish the upgrade of the software, and remove registrations of brokers that are gone for good. Then raise
-    metadata.version, when the cluster has been healthy for a while. Then, on Kafka 4.1 and later, switch eligible
-    leader replicas on.
+    metadata.version by raise-metadata-version, when the cluster has been healthy for a while. Then, on Kafka 4.1 and
+    later, switch eligible leader replicas on.
 
 Do not
     Do not raise it while a downgrade to the older release is possible: metadata.version cannot be lowered again safely.
@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, RiskOfCluster, Rows, Scope
+from kfix.core.derive.versions import line_of_level
 from kfix.core.diagnosis.finding import Cause, Evidence, Finding, Remedy, Severity
 from kfix.core.snapshot.quorum import ELR_FEATURE, METADATA_FEATURE, QuorumView
 from kfix.core.wording import brokers_named
@@ -57,6 +58,11 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
 def _behind(now: int, common: int, quorum: QuorumView, case: CaseFile) -> Finding:
     older = sorted(node for node, level in quorum.supported.items() if level == common < max(quorum.supported.values()))
     more = f"; older than the others: {', '.join(f'node {node}' for node in older)}" if older else ""
+    blocking, line = tuple(_unblocking(case)), line_of_level(common)
+    text = f"When the cluster is healthy, and no downgrade to the older release is planned: raise {METADATA_FEATURE}"
+    raising = Remedy(text)
+    if not older and not blocking and line is not None:
+        raising = runbook(case, "raise-metadata-version", text, "version={}.{}".format(*line))
     return Finding(
         severity=Severity.INFO,
         obj=METADATA_FEATURE,
@@ -69,14 +75,7 @@ def _behind(now: int, common: int, quorum: QuorumView, case: CaseFile) -> Findin
                 for node, level in sorted(quorum.supported.items())
             ),
         ),
-        remedies=(
-            *_unblocking(case),
-            Remedy(
-                "When the cluster is healthy, and no downgrade to the older release is planned: raise "
-                f"{METADATA_FEATURE}",
-                f"kafka-features.sh {servers(case)} upgrade --feature {METADATA_FEATURE}={common}",
-            ),
-        ),
+        remedies=(*blocking, raising),
         never=(f"Do not raise {METADATA_FEATURE} while a downgrade to the older release is possible",),
     )
 

@@ -1,7 +1,5 @@
 """How findings about a KRaft quorum name controllers, and the evidence that they share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from kfix.core.diagnosis.finding import Evidence

@@ -28,8 +28,6 @@ Sources
     Kafka 3.9.2 and 4.3.1: a single controller killed or stopped, two of three killed. See docs/facts/kraft.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Rows, Scope

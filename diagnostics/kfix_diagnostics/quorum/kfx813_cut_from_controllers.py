@@ -29,8 +29,6 @@ Sources
     apart, and answered 75 to its epoch. See docs/facts/kraft.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -26,8 +26,6 @@ Sources
     (KIP-595, KIP-996). See docs/facts/kraft.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Debounce, Rows, Scope

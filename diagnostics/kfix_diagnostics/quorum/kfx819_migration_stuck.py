@@ -25,8 +25,6 @@ Sources
     Kafka 3.9.2: each step made with real brokers, forward and back; KIP-866. See docs/facts/zookeeper.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Debounce, Rows

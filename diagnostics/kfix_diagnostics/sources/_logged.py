@@ -69,11 +69,19 @@ MEANINGS: Final = {
         _CLEAN, "producers and consumers of these partitions",
     ),
     "rebalancing": Meaning(
-        "KFX111", _W, "a group", "{names} is in a rebalance{more}: none of its members gets records until it ends",
+        "KFX111", _W, "a group", "{names} is in a rebalance: none of its members gets records until it ends{more}",
         "a member joins or left, or one does not answer the coordinator", _POSSIBLE,
         ("Ask again in a minute: an ordinary rebalance is over by then",
          "If it lasts, find the member that does not poll: kafka-consumer-groups.sh --describe --members"),
         "Do not restart all consumers: each start begins another rebalance", "consumers of the group",
+    ),
+    "late commit": Meaning(
+        "KFX304", _W, "a group", "a commit of {names} was not finished in time{more}: the coordinator waits until all "
+        "in-sync replicas of its partition of __consumer_offsets have it",
+        "a replica of that partition is slow or dead and still in the ISR, or the coordinator is overloaded", _POSSIBLE,
+        ("Describe __consumer_offsets, which shows its ISRs: kafka-topics.sh --describe",
+         "If they are whole, compare the load and the disks of the brokers that hold the partition of the group"),
+        "Do not reset the offsets of the group: the commits before are kept", "commits of the group",
     ),
     "storm": Meaning(
         "KFX111", _W, "a group", "{names} does not settle{more}: each removal begins another rebalance",
@@ -168,6 +176,13 @@ MEANINGS: Final = {
         ("Once after a restart or a rebalance is ordinary: the new instance works",
          "If it repeats, give each instance a transactional.id of its own, and look for long pauses of the fenced one"),
         "Do not send the records of the fenced producer again without a check: the new one may have sent them",
+    ),
+    "producer id": Meaning(
+        "KFX117", _W, "a producer", "a producer waits in vain for its producer id: {detail}",
+        "the transaction coordinator does not answer, or its partition of __transaction_state has no leader or too "
+        "few in-sync replicas", _POSSIBLE,
+        ("Describe __transaction_state, for partitions without a leader and short ISRs: kafka-topics.sh --describe",),
+        "Do not change the transactional.id: transactions of the old one may be open", "the producer",
     ),
     "out of range": Meaning(
         "KFX113", _W, "partitions", "a consumer asked {names} for an offset that the log does not have{more}",

@@ -1,7 +1,5 @@
 """Which failed sources leave something unknown, and what. A dead broker that does not answer leaves nothing unknown."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -26,8 +26,6 @@ Sources
     INCONSISTENT_CLUSTER_ID. See docs/facts/kraft.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.checks import CaseFile, ClusterCheck, Debounce, Rows

@@ -24,8 +24,6 @@ Sources
     docs/facts/metadata.md and docs/facts/network-partitions.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 

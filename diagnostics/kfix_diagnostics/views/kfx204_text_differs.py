@@ -1,4 +1,4 @@
-"""KFX204 text-differs: a pasted text shows a partition twice, differently.
+"""KFX204 text-differs: two outputs of a pasted text contradict each other about a partition.
 
 Why it matters
     Either the partition changed between two outputs, or two sources disagree: a description is what one broker has
@@ -6,8 +6,10 @@ Why it matters
     to the wrong leader, and a partition whose leader changes from one output to the next is not stable.
 
 How kfix knows
-    The text has the same partition on two lines. kfix judges the row with the higher leader epoch if both show one, and
-    the later row otherwise.
+    The text has the same partition on two lines. kfix uses the row with the higher leader epoch if both show one, and
+    the later row otherwise. Or a broker's answer names a leader that the list of live brokers in the same text lacks. A
+    broker names no leader that it takes for dead, so one output is older than the other, or the list is not whole:
+    kfix uses the answer, and the list does not show which brokers are dead.
 
 Remedies, safest first
     Diagnose the cluster itself, which asks every broker at the same time. Otherwise paste each output by itself.
@@ -43,12 +45,15 @@ def check(_: Rows, case: CaseFile) -> Iterator[Finding]:
     if rest > 0:
         evidence = [*evidence[:_SHOWN], Evidence("text", "more differences", several(rest, "pair") + " of rows")]
     yield Finding(
-        obj="partitions shown twice",
-        summary=f"the text shows {per_topic(tps)} twice, with different leaders or ISRs. This diagnosis rests on the "
-        "row with the higher leader epoch, or else on the later one",
-        cause=Cause("the state changed between two outputs, or two sources disagree", Confidence.UNKNOWN),
+        obj="outputs that contradict each other",
+        summary=f"two outputs in the text contradict each other about {per_topic(tps)}. The evidence marks the one "
+        "that this diagnosis uses",
+        cause=Cause(
+            "the state changed between two outputs, one of them is not whole, or two sources disagree",
+            Confidence.UNKNOWN,
+        ),
         evidence=tuple(evidence),
         remedies=(diagnose_again(case, "Diagnose the cluster itself, which asks every broker at the same time"),),
-        never=("Do not act on either row before you know which of them is current",),
+        never=("Do not act on either output before you know which of them is current",),
         partitions=tps,
     )

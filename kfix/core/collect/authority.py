@@ -1,7 +1,5 @@
 """The metadata authority behind the brokers: ZooKeeper. The KRaft quorum is read in `quorum.py` and `kraft.py`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial

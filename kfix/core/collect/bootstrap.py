@@ -1,7 +1,5 @@
 """Finds the cluster: contacts all bootstrap servers in parallel, so that dead ones cost no time."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The requests to one broker, or one controller, for a snapshot, over its own connection."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -164,6 +164,7 @@ class _Collection:
         if mode is Mode.ZOOKEEPER and (configs := kraft_settings(self._answers.values(), taken_over=taken_over)):
             # The brokers decide: a ZooKeeper that is left over after a migration shows nothing about them.
             mode, _ = self._ask_authority(configs)
+            self._ask_again(b for b, each in self._answers.items() if each.configs.get("process.roles"))
             self._questions.retract(f"zookeeper {authority.connect}")
             authority = ZooKeeperAnswer("", None, "")
         if authority.cluster_id and self._cluster_id not in ("", authority.cluster_id):
@@ -198,6 +199,15 @@ class _Collection:
             self._tasks[broker] = self._questions.start(f"broker {broker}", ask)
         if bootstrapped is not None and bootstrapped.broker is None:
             bootstrapped.connection.close()
+
+    def _ask_again(self, brokers: Iterable[int]) -> None:
+        """Asks brokers once more that were asked before any of them was known to run on KRaft."""
+        again = {broker: self._addresses[broker] for broker in brokers}
+        for broker in again:
+            self._lines[broker].close()
+            del self._tasks[broker], self._answers[broker]
+        self._ask(again)
+        self._gather()
 
     def _named_by(
         self, bootstrapped: Bootstrapped | None, asked: Callable[[], ZooKeeperAnswer] | None

@@ -3,8 +3,6 @@
 None of them fails a source of the snapshot: what was not read, and why, is part of the facts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from itertools import chain, islice
 from typing import Any, Final, Generic, NamedTuple, TypeVar

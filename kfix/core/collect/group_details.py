@@ -4,8 +4,6 @@ In depth it reads at most `MOST_PARTITIONS` partitions of a group; each request 
 offsets of all groups take one request per group, pipelined to its coordinator, and three per leader: two round trips.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

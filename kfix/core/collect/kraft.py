@@ -1,7 +1,5 @@
 """What the answers of KRaft brokers show: the newest metadata, and which brokers lead by metadata that is older."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What listens at an address that does not answer as it should: an HTTP server, ZooKeeper, a Kafka broker, TLS."""
 
-from __future__ import annotations
-
 import socket
 import threading
 import time

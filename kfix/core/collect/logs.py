@@ -1,7 +1,5 @@
 """Log end offsets of all live replicas, for the partitions whose findings need them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple

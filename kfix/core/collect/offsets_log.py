@@ -4,8 +4,6 @@ coordinator's offsets.
 Which partitions are in doubt, and what a plain diagnosis does not see: docs/adr/019-the-offsets-log-only-in-doubt.md.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace

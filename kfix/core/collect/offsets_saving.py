@@ -4,8 +4,6 @@ Each request fetches at most 1 MB. Only records below the high watermark are ser
 leader may have a high watermark of 0 and serve none (docs/facts/consumer-groups.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 

@@ -4,8 +4,6 @@ The log start offset stays 0 whether a log is compacted or not. Repeated keys sh
 record of each key (docs/adr/021-an-uncompacted-log-by-repeated-keys.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from kfix.core.collect.logs import ask_log_ends
+from kfix.core.collect.logs import ask_bounds, ask_log_ends
+from kfix.core.collect.transactions import ask_only_markers
 from kfix.core.errors import RefusedError, UnreachableError
 from kfix.core.kafka import requests
 from kfix.core.kafka.batches import batches_in
@@ -46,6 +47,17 @@ def ask_record(line: BrokerConnection, tp: TopicPartition, offset: int, deadline
     if answer.error:
         raise UnreachableError(f"{line.endpoint}: {tp}: Fetch: {name_of(answer.error)}")
     return _found(tp, offset, answer.batches)
+
+
+def ask_records_left(line: BrokerConnection, tp: TopicPartition, offset: int, deadline: Deadline) -> bool:
+    """Returns whether the log has a record at this offset or later, other than the markers of transactions.
+
+    Raises UnreachableError if the leader does not answer.
+    """
+    end = ask_bounds(line, (tp,), deadline)[1].get(tp)
+    if end is None or end.error:
+        raise UnreachableError(f"{line.endpoint}: {tp}: {name_of(end.error) if end else 'an empty response'}")
+    return offset < end.offset and not ask_only_markers(line, {tp: (offset, end.offset)}, deadline)
 
 
 def _found(tp: TopicPartition, offset: int, data: bytes) -> LoggedRecord:

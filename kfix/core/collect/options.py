@@ -1,7 +1,5 @@
 """Options of a snapshot: what to read beyond the default. Knows no protocol: a diagnosis of a file needs it, too."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Reads the records of a partition's log piece by piece."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 

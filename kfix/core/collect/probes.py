@@ -3,8 +3,6 @@
 Source: docs/facts/operations.md.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -5,8 +5,6 @@ Requests that a broker would forward go last, over a separate connection with it
 answers them.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace

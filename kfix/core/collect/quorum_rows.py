@@ -81,3 +81,8 @@ def replica_rows(
 def directory_text(raw: bytes) -> str:
     """Returns a directory id as Kafka writes it, "" for none: a static quorum has zeros."""
     return base64.urlsafe_b64encode(raw).decode().rstrip("=") if any(raw) else ""
+
+
+def directory_bytes(text: str) -> bytes:
+    """Returns a directory id as it is sent, from its text."""
+    return base64.urlsafe_b64decode(f"{text}==")

@@ -4,8 +4,6 @@ With an authorizer, a broker leaves topics that the client may not describe out 
 which need only a right on the cluster, name them (docs/security.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

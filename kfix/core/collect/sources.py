@@ -15,6 +15,7 @@ from kfix.core.collect.broker import CONTROLLER_SETTINGS, FLEET_KEYS, TOPIC_KEYS
 from kfix.core.collect.group_details import (
     MOST_GROUPS,
     MOST_REBALANCING,
+    Leaders,
     as_groups,
     describe_listed,
     leaders_of,
@@ -38,6 +39,7 @@ from kfix.core.collect.offsets_sizes import read_sizes
 from kfix.core.collect.probes import read_probes, representatives
 from kfix.core.collect.quorum import SOURCE as QUORUM
 from kfix.core.collect.quorum import QuorumQuestion, why_unread
+from kfix.core.collect.quotas import QuotasOf, does_not_catch_up, quotas_by_broker, with_quotas
 from kfix.core.collect.rights import AUTHORIZER, TRANSACTION_LOG, refuse_hidden
 from kfix.core.collect.source import Known, source
 from kfix.core.collect.tasks import asks, by_broker, by_partition
@@ -74,6 +76,8 @@ from kfix.core.snapshot.snapshot import (
 )
 from kfix.core.snapshot.transactions import OpenBatch, TransactionLog
 from kfix.core.timing import Deadline
+from kfix.core.zookeeper.connect import parse_connect
+from kfix.core.zookeeper.fresh import read_quotas
 
 _NOT_ASKED = (
     "not asked: a broker that has lost ZooKeeper would never answer, and would have one thread fewer for its clients"
@@ -188,10 +192,26 @@ def group_readings(known: Known) -> tuple[GroupReading, ...]:
     homes = {name: TopicPartition(OFFSETS_TOPIC, partition_of_group(name, count)) for name in others}
     coordinated = {name: places[tp][0] for name, tp in homes.items() if tp in places}
     brokers, leaders = known.brokers.aside(), partial(leaders_of, record=known.record, views=known.views)
+    then = {each.group: each for each in known.memory.positions}
+    found = [read_group(brokers, group, leaders) for group in in_depth]
     return (
-        *(read_group(brokers, group, leaders) for group in in_depth),
+        *(_limited(known, each, leaders) if does_not_catch_up(each, then.get(each.group)) else each for each in found),
         *read_positions(brokers, coordinated, leaders),
     )
+
+
+def _limited(known: Known, reading: GroupReading, leaders: Leaders) -> GroupReading:
+    """Returns the reading with the quotas of its clients. With ZooKeeper kfix reads them there: a broker would, too,
+    and one that has lost ZooKeeper would never answer.
+    """
+    brokers, here, target = known.brokers.aside(), known.zookeeper, known.target
+    ask: QuotasOf = partial(quotas_by_broker, brokers)
+    if known.mode is not Mode.KRAFT:
+        if here is None:
+            return replace(reading, errors={**reading.errors, "group quotas": "ZooKeeper was not read"})
+        connect = target.zookeeper or parse_connect(here.connect, target.zookeeper_access)
+        ask = partial(read_quotas, connect, brokers.deadline)
+    return with_quotas(brokers, reading, leaders(reading.partitions or ()), ask, target.security.principal)
 
 
 @source()

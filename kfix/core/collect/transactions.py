@@ -5,8 +5,6 @@ A producer id does not show which partition of `__transaction_state` has its sta
 the time of the transaction on; few have a record that is so new. Brokers before 3.0 have no request for this (KIP-664).
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace

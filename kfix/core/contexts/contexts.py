@@ -1,7 +1,5 @@
 """Contexts: which exist, which one is used, what one stands for, and whether its cluster can be reached."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ cluster. So kfix stores the id of the first cluster that answers to a name, and 
 inventory takes precedence, and then nothing is stored.
 """
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """How commands to paste name the cluster: by its name in the inventory, or by as few servers as necessary."""
 
-from __future__ import annotations
-
 import shlex
 
 from kfix.core.derive.casefile import CaseFile

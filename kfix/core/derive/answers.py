@@ -1,7 +1,5 @@
 """The answers of single sources of a snapshot, and the replicas of a partition: which are in sync, alive and online."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property

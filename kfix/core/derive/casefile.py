@@ -3,8 +3,6 @@
 Every answer is computed once, when first needed. Nothing here judges: words and severities belong to the checks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -16,8 +16,6 @@ A judge is given `Rows` and the `CaseFile`, which this module exports, too.
 `scope` states in which snapshots a check can find anything: a report of checks lists it as passed only for those.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace

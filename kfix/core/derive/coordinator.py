@@ -4,8 +4,6 @@ Source: `GroupMetadataManager.partitionFor` and `Utils.abs` of Kafka 2.7.1; the 
 docs/facts/coordinators.md were computed by a JVM.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from kfix.core.numbers import whole_number

@@ -11,8 +11,6 @@ Signatures tried on 2.7.1 with three zones (docs/facts/network-partitions.md):
 A replica whose log end moves between two samples is slow, not cut off.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

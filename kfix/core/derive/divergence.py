@@ -5,8 +5,6 @@ truncates to the smaller of the two ends; if the leader never had that epoch, it
 again. Source: `LeaderEpochFileCache.endOffsetFor` and `AbstractFetcherThread.getOffsetTruncationState` of Kafka 2.7.1.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

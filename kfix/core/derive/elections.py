@@ -4,8 +4,6 @@ The active controller elects by the topic's own value, and without one by its ow
 ones of its node id, and the cluster-wide dynamic ones. A broker reports its own setting instead (docs/facts/kraft.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Final

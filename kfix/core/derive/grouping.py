@@ -1,7 +1,5 @@
 """Things with the same key, together."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import TypeVar
 

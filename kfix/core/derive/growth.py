@@ -5,8 +5,6 @@ not move far. Its 90 % interval is Sen's: the sorted slopes C/2 places on either
 times the standard deviation of Kendall's S. It assumes that deviations from the trend are independent.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

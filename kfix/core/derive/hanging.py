@@ -4,8 +4,6 @@ Only the marker that ends a transaction moves the last stable offset past it, an
 unclean election lost it, or a record arrived after the end (docs/facts/consumer-groups.md).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ kfix reaches brokers that do not reach each other, so a cut shows as disagreemen
 partitions that may show a sign; all others are skipped, so a healthy cluster costs nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Which brokers are alive, and when the others left: bounds, each with its witness."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field

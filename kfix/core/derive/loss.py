@@ -4,8 +4,6 @@ A new leader began its epoch at its own log end. If the old leader returns, its 
 (KIP-101). Only an earlier snapshot shows that they existed, or that the new leader lacked records.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Makes the memory that the next snapshot of a cluster needs from this snapshot and the earlier ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Reassignments and out-of-sync replicas that make progress, or do not: their log ends over several snapshots."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum

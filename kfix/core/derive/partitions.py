@@ -4,8 +4,6 @@ A check gets the rows that it declares and never walks over all of them. `Snapsh
 snapshot; `kfix.fleet.judging` answers the same questions from the columns of a stored cluster.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ of a name. `evaluated` is the one walk over its tree: a table of operators makes
 stored cluster. In Python the tree is its own text. No value is ever null, so that SQL's logic has two values, too.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Whether a KRaft cluster has an active controller, from the reports of its controllers and brokers."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

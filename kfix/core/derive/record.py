@@ -1,7 +1,5 @@
 """One record of the cluster from whichever authority was read, so that no rule has to distinguish them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Which saved offsets to commit again, and why not the others: a pure comparison with the present cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum

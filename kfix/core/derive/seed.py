@@ -5,8 +5,6 @@ themselves later, with an old or an empty log, win no broker over if the new epo
 (docs/facts/kraft.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 

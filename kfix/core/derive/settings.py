@@ -1,7 +1,5 @@
 """The settings in force for a partition: a topic's own, or the default of the node whose value counts."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Which servers one vantage reached, and several vantages side by side: a cut lies between those that differ."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass

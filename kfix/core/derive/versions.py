@@ -6,8 +6,6 @@ metadata.version that it supports (ApiVersions, KRaft only). Every rule names th
 on which it was tried: tests/cluster/test_version_rules.py tries each on all lines of the lab.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING
 
+from kfix.core.run import UnfinishedRun
 from kfix.core.snapshot.snapshot import TopicPartition, Vantage
-
-if TYPE_CHECKING:
-    from kfix.core.run import UnfinishedRun
 
 
 class Severity(IntEnum):

@@ -3,8 +3,6 @@
 `None` stands for what the snapshot cannot show; it is never "fine".
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated

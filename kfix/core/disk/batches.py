@@ -1,7 +1,5 @@
 """Reads the headers of the record batches of a segment; the records are neither read nor decompressed."""
 
-from __future__ import annotations
-
 import time
 import zlib
 from collections.abc import Callable, Iterator

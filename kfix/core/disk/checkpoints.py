@@ -4,8 +4,6 @@ Source: `CheckpointFile`, `OffsetCheckpointFile`, `LeaderEpochCheckpointFile` of
 is empty for a moment after it was created.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

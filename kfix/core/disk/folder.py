@@ -1,7 +1,5 @@
 """The folder of one partition: segments, leader epochs, and other files."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Mapping

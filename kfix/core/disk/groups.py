@@ -1,7 +1,5 @@
 """Reads the consumer groups in a replica of `__consumer_offsets` from its records."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

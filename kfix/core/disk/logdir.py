@@ -1,7 +1,5 @@
 """The log directory of a broker: checkpoints, meta.properties and partition folders."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import struct

@@ -4,8 +4,6 @@ Offsets are as in Kafka: the log end offset is that of the next record. Times ar
 from the record batches; -1 in a batch (no timestamp) is None here. A field that was not read is None, never 0.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, NamedTuple

@@ -3,8 +3,6 @@
 Files are not memory-mapped: a broker that truncates a segment would kill this process with SIGBUS.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

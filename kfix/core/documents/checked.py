@@ -4,8 +4,6 @@ A mismatch is one line with the path of the value: `views.1.partitions.orders.3.
 list`. msgspec bounds the depth and the digits of a number, and rejects NaN.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from enum import Enum

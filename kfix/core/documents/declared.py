@@ -5,8 +5,6 @@ an object, and a set a sorted list. A field that is missing has its default. Fie
 ignored, so that a field may be added. The bounds of numbers are in `core/declared.py`.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass

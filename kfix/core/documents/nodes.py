@@ -5,8 +5,6 @@ the scalars of YAML 1.2's core schema exist, a repeated key is a mistake, and an
 mistakes of a file are collected; only broken syntax ends the reading.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from typing import Any

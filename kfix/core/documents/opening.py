@@ -4,8 +4,6 @@ The name `-` is standard input. kfix refuses a pipe, a device and a socket befor
 as for a folder, the error stays an OSError, which each reader reports in its own words.
 """
 
-from __future__ import annotations
-
 import codecs
 import errno
 import os

@@ -5,8 +5,6 @@ whose fields are the keys is its own declaration, and the base of one that adds 
 never renamed or removed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from datetime import date, datetime

@@ -1,7 +1,5 @@
 """Mistakes in a file, each with its place: `file:line:col: what, did you mean ...`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,5 @@
 """One file that a person wrote, as text or as a model; all of its mistakes at once, each as `file:line:col: text`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from pathlib import Path as FilePath
 from typing import Any, TypeVar

@@ -4,8 +4,6 @@ A rule is an expression (`kfix.core.derive.predicate`) of the names before it, w
 functions `first`, `min_isr` and `count` of a name.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final

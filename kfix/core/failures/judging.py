@@ -1,7 +1,5 @@
 """Judges failures of brokers: partitions by `rules`, then groups, controller and ZooKeeper."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -79,7 +79,7 @@ class _Maker:
         self.min_isr, unclean = _min_isr_of(snapshot), _unclean_of(snapshot)
         others = live - {self.controller}
         self.zookeeper = self.record or (snapshot.zookeeper is None and snapshot.cluster.mode is Mode.ZOOKEEPER)
-        #: In a migration it is unknown who elects, and by which setting.
+        #: Once a KRaft controller has taken over from ZooKeeper, its own setting counts, and is not read.
         self.unclean: _Setting = unclean if self.zookeeper else _unread
         self.quorum = None if snapshot.zookeeper is not None else snapshot.quorum
         #: Of the active controller, and of its successor.
@@ -169,7 +169,7 @@ def _brokers(case: CaseFile) -> set[int]:
 def _controller(snapshot: Snapshot) -> int | None:
     """Returns the controller; None if it is unknown. A KRaft broker names any broker as one (docs/facts/kraft.md)."""
     if snapshot.zookeeper is not None:
-        return None if snapshot.zookeeper.migrating else snapshot.zookeeper.controller.broker
+        return None if snapshot.zookeeper.controller.is_kraft else snapshot.zookeeper.controller.broker
     named = {view.controller for view in snapshot.views.values()}
     known = snapshot.cluster.mode is Mode.ZOOKEEPER and len(named) == 1
     return next(iter(named)) if known and min(named) >= 0 else None

@@ -19,8 +19,6 @@ replica it elects the first live eligible one (`elr`, KIP-966). Without a majori
 (`frozen`): a partition keeps its leader if that is alive, and acks=all waits for in-sync replicas that are dead.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 

@@ -11,6 +11,7 @@ from kfix.core.derive.quorum import majority
 from kfix.core.diagnosis.forecast import Failure
 from kfix.core.errors import UnreachableError, UsageError
 from kfix.core.snapshot.quorum import QuorumView
+from kfix.core.snapshot.snapshot import PartitionState, PartitionView, TopicPartition
 from kfix.core.wording import brokers_named
 
 #: Seconds since its last fetch after which a voter no longer counts as one that follows; it fetches twice a second.
@@ -166,12 +167,30 @@ def following(case: CaseFile) -> tuple[frozenset[int], frozenset[int]]:
     return frozenset({quorum.leader} | keep_up) & voters_of(case), unknown
 
 
+def differing(case: CaseFile) -> Iterator[TopicPartition]:
+    """Yields the partitions of which ZooKeeper and the brokers' newest metadata show another leader, epoch or ISR."""
+    zookeeper = case.snapshot.zookeeper
+    recorded = {} if zookeeper is None else {tp: _shown(each) for tp, each in zookeeper.states.items()}
+    tps = recorded.keys() | {tp for view in case.snapshot.views.values() for tp in view.partitions}
+    for tp in sorted(tps):
+        newest = max(case.views_of(tp).values(), key=lambda each: each.leader_epoch, default=None)
+        if newest is None or recorded.get(tp) != _shown(newest):
+            yield tp
+
+
+def _shown(each: PartitionState | PartitionView) -> tuple[int, int, frozenset[int]]:
+    return each.leader, each.leader_epoch, frozenset(each.isr)
+
+
 def unknown_of(case: CaseFile) -> Iterator[str]:
     """Yields what the snapshot cannot show, in sentences; each could change the fate of a partition."""
     snapshot = case.snapshot
     quorum = snapshot.quorum
     if snapshot.zookeeper is not None and snapshot.zookeeper.migrating:
-        yield "the cluster is being migrated to KRaft: who elects leaders during a failure is not part of the forecast"
+        # Whoever decides elects an in-sync replica; which ones are, is known only if both records are the same.
+        if tps := tuple(differing(case)):
+            shown = f"{tps[0]}{f' and {len(tps) - 1} more' if len(tps) > 1 else ''}"
+            yield f"in the migration to KRaft, ZooKeeper and the brokers differ about {shown}: who may lead is unknown"
     elif case.kraft and (quorum is None or not quorum.read):
         yield "the KRaft quorum was not read: whether it keeps its majority, and who may elect uncleanly, is unknown"
     elif case.kraft and quorum is not None and quorum.elr is None:

@@ -1,7 +1,5 @@
 """Adds a cluster to the text of an inventory. Every other line, comments included, stays as it is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Decides which inventory a command uses, and how far it is trusted: the one place for all commands (ADR 47)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

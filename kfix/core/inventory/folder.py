@@ -3,8 +3,6 @@
 Each file needs `bootstrap.servers` or `zookeeper.connect`. Other files of the folder are ignored.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reads `fleet.yaml` or a folder of client properties as an `Inventory`; reports all mistakes with their positions."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

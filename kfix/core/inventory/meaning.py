@@ -1,7 +1,5 @@
 """Checks the fields of `fleet.yaml` against each other, on the plain data, so that a wrong type hides no mistake."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime

@@ -1,7 +1,5 @@
 """Which findings an inventory mutes: one rule for the audit of a fleet and for the diagnosis of one cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime

@@ -3,8 +3,6 @@
 Client properties are not recorded: they hold credentials, and many people can read a manifest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, Final

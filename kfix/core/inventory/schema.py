@@ -1,7 +1,5 @@
 """The schema of `fleet.yaml`. Pydantic reports all wrong fields at once; `meaning` checks them against each other."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema

@@ -3,8 +3,6 @@
 The content includes the client properties that an inventory names. A changed file is no longer trusted.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

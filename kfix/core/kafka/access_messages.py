@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from kfix.core.kafka.api import Api, Request
@@ -72,8 +73,20 @@ DESCRIBE_CLIENT_QUOTAS = Api(
 )
 
 
-def describe_quotas() -> Request[tuple[int, tuple[Quota, ...]]]:
-    """Returns (error, all quotas)."""
+#: How a part of a filter matches: this name, or the default entity.
+EXACT, DEFAULT = 0, 1
+
+
+class QuotaPart(NamedTuple):
+    """A part of a filter of quotas. `kind` is user or client-id."""
+
+    kind: str
+    match: int
+    name: str | None = None
+
+
+def describe_quotas(parts: Sequence[QuotaPart] = ()) -> Request[tuple[int, tuple[Quota, ...]]]:
+    """Returns (error, the quotas that match all parts of the filter: without any, all quotas)."""
 
     def convert(error: int, _: str, entries: Rows) -> tuple[int, tuple[Quota, ...]]:
         rows = [
@@ -81,4 +94,4 @@ def describe_quotas() -> Request[tuple[int, tuple[Quota, ...]]]:
         ]
         return error, tuple(Quota(e.get("user"), e.get("client-id"), e.get("ip"), key, v) for e, key, v in rows)
 
-    return DESCRIBE_CLIENT_QUOTAS.ask(0, ([], False), convert)
+    return DESCRIBE_CLIENT_QUOTAS.ask(0, (list(parts), False), convert)

@@ -11,8 +11,6 @@ magic 0,1 0 offset i64, 8 length i32, 12 crc u32 (CRC-32 of all that follows it)
 `length` counts what follows it.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from typing import NamedTuple

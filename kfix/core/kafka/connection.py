@@ -4,8 +4,6 @@ After a timeout or an invalid response, the connection is closed and never used 
 mistaken for the response to the next request (docs/facts/kraft.md). Several threads may share one: they take turns.
 """
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import struct

@@ -1,20 +1,16 @@
 """The requests about consumer groups and transactions that every broker from 2.4 to 4.3 has, as in `requests`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kfix.core.kafka.api import Api, Request
 from kfix.core.kafka.codec import ByteReader, ProtocolError, Row, Rows, decoder
 from kfix.core.kafka.codes import GROUP, NO_ANSWER, TOPIC, TRANSACTIONAL_ID, name_of
 from kfix.core.kafka.requests import PartitionResult, by_partition, by_topic
 from kfix.core.snapshot.group_reading import GroupMember
+from kfix.core.snapshot.offsets import StoredOffset
 from kfix.core.snapshot.snapshot import Endpoint, TopicPartition
-
-if TYPE_CHECKING:
-    from kfix.core.snapshot.offsets import StoredOffset
 
 #: The first version of OffsetFetch that can require stable offsets (Kafka 2.5); it only has the flexible encoding.
 STABLE_OFFSETS = 7

@@ -7,8 +7,6 @@ each member. A record without a value deletes its key. Offsets committed in a tr
 on.
 """
 
-from __future__ import annotations
-
 import struct
 from collections import defaultdict
 from collections.abc import Iterable

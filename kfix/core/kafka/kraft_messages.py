@@ -38,7 +38,8 @@ class VoterState(NamedTuple):
 class DescribedQuorum:
     """`error` is the request's or else the partition's: 6 from every controller that is not the active one.
 
-    `heard_at` is when the answer arrived, by this host's clock in seconds since the epoch; 0.0 if unknown.
+    `listeners` are the names of all listeners of the voters. `heard_at` is when the answer arrived, by this host's
+    clock in seconds since the epoch; 0.0 if unknown.
     """
 
     error: int
@@ -48,6 +49,7 @@ class DescribedQuorum:
     voters: tuple[VoterState, ...] = ()
     observers: tuple[VoterState, ...] = ()
     nodes: tuple[tuple[int, Endpoint], ...] = ()
+    listeners: tuple[str, ...] = ()
     heard_at: float = 0.0
 
 
@@ -133,7 +135,7 @@ DESCRIBE_QUORUM = Api(
     " high_watermark:i64"
     " voters:[id:i32 directory:uuid@2 log_end:i64 fetched_ms:i64=-1@1 caught_up_ms:i64=-1@1]"
     " observers:[id:i32 directory:uuid@2 log_end:i64 fetched_ms:i64=-1@1 caught_up_ms:i64=-1@1]]]"
-    " nodes:[id:i32 listeners:[_name:str host:str port:u16]]@2",
+    " nodes:[id:i32 listeners:[name:str host:str port:u16]]@2",
     reads=True,
     flexible=0,
 )
@@ -145,14 +147,15 @@ def describe_quorum(version: int) -> Request[DescribedQuorum]:
 
 def _quorum(error: int, topics: Rows, nodes: Rows) -> DescribedQuorum:
     """Returns the one partition that was requested."""
-    addresses = tuple((node, Endpoint(*listeners[0])) for node, listeners in nodes if listeners)
+    addresses = tuple((node, Endpoint(*listeners[0][1:])) for node, listeners in nodes if listeners)
+    names = tuple(sorted({name for _, listeners in nodes for name, *_ in listeners}))
     if error:
         return DescribedQuorum(error, nodes=addresses)
     found = [row for (partitions,) in topics for row in partitions]
     if len(found) != 1:
         raise ProtocolError(f"DescribeQuorum returned {len(found)} partitions for one")
     [(code, leader, epoch, high, voters, observers)] = found
-    return DescribedQuorum(code, leader, epoch, high, _states(voters), _states(observers), addresses)
+    return DescribedQuorum(code, leader, epoch, high, _states(voters), _states(observers), addresses, names)
 
 
 def _states(rows: Rows) -> tuple[VoterState, ...]:
@@ -247,28 +250,55 @@ def unregister_broker(broker: int) -> Request[PartitionResult]:
     return UNREGISTER_BROKER.ask(0, (broker,), PartitionResult)
 
 
+UPDATE_FEATURES = Api(
+    57,
+    "timeout_ms:i32 updates:[name:str level:i16 kind:i8] _validate_only:bool",
+    "_throttle_ms:i32 error:i16 message:str results:[_name:str error:i16 message:str]",
+    flexible=0,
+    operations={CLUSTER: "Alter"},
+)
+#: How UpdateFeatures may change a level.
+UPGRADE, SAFE_DOWNGRADE = 1, 2
+
+
+def update_feature(name: str, level: int, timeout_ms: int, kind: int = UPGRADE) -> Request[PartitionResult]:
+    """Sets the level of one feature (KRaft, version 1, Kafka 3.3); a broker forwards it to the active controller."""
+
+    def convert(error: int, message: str, results: Rows) -> PartitionResult:
+        refused = [PartitionResult(*row) for row in results if row[0]]
+        return refused[0] if refused and not error else PartitionResult(error, message)
+
+    return UPDATE_FEATURES.ask(1, (timeout_ms, [(name, level, kind)]), convert)
+
+
 ADD_VOTER = Api(
     80,
-    "_cluster:str? timeout_ms:i32 node:i32 directory:uuid listeners:[name:str host:str port:u16]",
+    "cluster:str? timeout_ms:i32 node:i32 directory:uuid listeners:[name:str host:str port:u16]",
     "_throttle_ms:i32 error:i16 message:str",
     flexible=0,
     operations={CLUSTER: "Alter"},
 )
 REMOVE_VOTER = Api(
     81,
-    "_cluster:str? node:i32 directory:uuid",
+    "cluster:str? node:i32 directory:uuid",
     "_throttle_ms:i32 error:i16 message:str",
     flexible=0,
     operations={CLUSTER: "Alter"},
 )
 
 
-def add_voter(node: int, directory: bytes, listener: tuple[str, Endpoint], timeout_ms: int) -> Request[PartitionResult]:
-    """Adds a controller, with the directory id of its disk, to the voters of a dynamic quorum (KIP-853)."""
+def add_voter(
+    node: int, directory: bytes, listener: tuple[str, Endpoint], timeout_ms: int, cluster: str | None = None
+) -> Request[PartitionResult]:
+    """Adds a controller, with the directory id of its disk, to the voters of a dynamic quorum (KIP-853).
+
+    A controller of another cluster than `cluster` refuses it.
+    """
     name, endpoint = listener
-    return ADD_VOTER.ask(0, (timeout_ms, node, directory, [(name, endpoint.host, endpoint.port)]), PartitionResult)
+    values = (cluster, timeout_ms, node, directory, [(name, endpoint.host, endpoint.port)])
+    return ADD_VOTER.ask(0, values, PartitionResult)
 
 
-def remove_voter(node: int, directory: bytes) -> Request[PartitionResult]:
+def remove_voter(node: int, directory: bytes, cluster: str | None = None) -> Request[PartitionResult]:
     """Removes the controller with this directory id from the voters of a dynamic quorum (KIP-853)."""
-    return REMOVE_VOTER.ask(0, (node, directory), PartitionResult)
+    return REMOVE_VOTER.ask(0, (cluster, node, directory), PartitionResult)

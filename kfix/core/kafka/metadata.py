@@ -4,8 +4,6 @@ Equal bytes are decoded once: the same response, the same topic. The result is t
 (tests/unit/core/kafka/test_metadata.py), at a tenth of the time for the second broker.
 """
 
-from __future__ import annotations
-
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass, field
 from threading import Lock

@@ -4,8 +4,6 @@ A metadata record is framed: the version of the frame, its type and its version,
 flexible. Source: the schemas of metadata records, `VotersRecord` and `ControlRecordType` of Kafka 3.9.2 and 4.3.1.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable
 from typing import Final, NamedTuple

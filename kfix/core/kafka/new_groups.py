@@ -4,8 +4,6 @@ Each type has its own request, and a broker without it does not have such groups
 GROUP_ID_NOT_FOUND. Source: docs/facts/consumer-groups.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

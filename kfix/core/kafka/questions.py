@@ -1,7 +1,5 @@
 """Requests about one resource or one replica, each over the connection to one broker."""
 
-from __future__ import annotations
-
 import time
 
 from kfix.core.errors import UnreachableError

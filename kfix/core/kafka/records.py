@@ -5,8 +5,6 @@ varint, key (varint length, -1 is null), value (the same), headers. All records 
 compressed together.
 """
 
-from __future__ import annotations
-
 import struct
 import zlib
 from collections.abc import Callable, Iterator

@@ -6,8 +6,6 @@ docs/facts/kraft.md), so nothing is negotiated, with two exceptions: DescribeLog
 flexible encoding. The requests about consumer groups and transactions are in `group_messages`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import repeat

@@ -1,7 +1,5 @@
 """SASL over an open connection: PLAIN, SCRAM as in RFC 5802, OAUTHBEARER as in RFC 7628, GSSAPI as in RFC 4752."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import hashlib

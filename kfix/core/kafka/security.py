@@ -1,7 +1,5 @@
 """The security of a connection, as one frozen value, and the socket that follows from it."""
 
-from __future__ import annotations
-
 import socket
 import sys
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Transactions: requests to the leaders they wrote to (KIP-664), and the records of `__transaction_state`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

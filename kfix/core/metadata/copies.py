@@ -1,7 +1,5 @@
 """The copies of a KRaft cluster's metadata log on disks: controllers' and brokers', and what each one lacks."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping

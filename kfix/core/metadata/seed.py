@@ -5,8 +5,6 @@ the records of the chosen copy, and a fence: an epoch far above all others. Wher
 control record names the only one, in that epoch; else `quorum-state` does (docs/facts/kraft.md).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import secrets

@@ -1,7 +1,5 @@
 """Sources of OAUTHBEARER's token, as frozen values (RFC 7628, RFC 6749)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from kfix.core.errors import UnreachableError

@@ -5,8 +5,6 @@ client's id and secret in the Authorization header, without a proxy of the envir
 redirect, which would take the secret elsewhere.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -1,7 +1,5 @@
 """Parses `sasl.jaas.config`: one login module and its options, as Kafka's `JaasConfig` does."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field

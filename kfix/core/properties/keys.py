@@ -5,8 +5,6 @@ The names are those of AdminClientConfig, ProducerConfig and ConsumerConfig of K
 librdkafka's names for the same.
 """
 
-from __future__ import annotations
-
 import difflib
 import urllib.parse
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Reads the `--command-config` file of Kafka's own tools into frozen values (docs/security.md)."""
 
-from __future__ import annotations
-
 import resource
 from dataclasses import dataclass, field
 from pathlib import Path

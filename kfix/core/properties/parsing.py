@@ -4,8 +4,6 @@ Kafka's tools read the file in ISO-8859-1, and trim each value. Unlike Java, a l
 mistake: it is far more often half of a secret than a key without a value.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

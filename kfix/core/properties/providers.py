@@ -4,8 +4,6 @@ Kafka has three providers (`FileConfigProvider`, `DirectoryConfigProvider`, `Env
 provider that the file does not define stays plain text, as in Kafka, and a note names it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Mapping

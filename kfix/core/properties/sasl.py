@@ -1,7 +1,5 @@
 """The `sasl.*` keys of a client properties file, of every mechanism."""
 
-from __future__ import annotations
-
 import re
 import urllib.parse
 from dataclasses import replace

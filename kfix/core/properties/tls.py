@@ -1,7 +1,5 @@
 """The `ssl.*` keys of a client properties file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar

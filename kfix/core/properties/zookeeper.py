@@ -1,7 +1,5 @@
 """The `zookeeper.*` keys of a client properties file: as in Kafka's brokers and `--zk-tls-config-file`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Final

@@ -1,7 +1,5 @@
 """The folder of a ring: its segment files, its lock, and the few calls that change a file."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

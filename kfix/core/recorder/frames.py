@@ -10,8 +10,6 @@ checksum  4 bytes, CRC-32 of all of these and the content
 content   JSON, deflated
 """
 
-from __future__ import annotations
-
 import json
 import struct
 import zlib

@@ -4,8 +4,6 @@ A difference is `[value]` where the value is replaced, `[]` where the key is gon
 or by position in a list of the same length, where most of the value is equal. Equal values have no difference: None.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 

@@ -4,8 +4,6 @@ Times follow the latest setting of the recording host's clock: if the clock was 
 step, so that all are in their true order.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

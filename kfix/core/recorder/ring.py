@@ -8,8 +8,6 @@
 - Hours are hours of recording, by a monotonic clock, so that setting a clock makes no record old.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import time

@@ -1,7 +1,5 @@
 """Snapshot files: gzip if the name ends in .gz, written atomically by renaming."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The file of saved committed offsets, format `kfix.offsets`, version 1: JSON for kfix and for people."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping

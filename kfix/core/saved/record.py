@@ -1,7 +1,5 @@
 """The file of one saved record, format `kfix.record`, version 1: JSON; keys, values and headers are base64."""
 
-from __future__ import annotations
-
 import json
 import os
 from contextlib import suppress

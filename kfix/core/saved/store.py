@@ -1,7 +1,5 @@
 """The last snapshots of every cluster: they contain groups and brokers that a sick cluster no longer reports."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

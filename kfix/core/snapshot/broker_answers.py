@@ -1,7 +1,5 @@
 """What brokers answer about the logs of replicas, and about coordinators and their logs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

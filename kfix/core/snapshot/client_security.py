@@ -1,7 +1,5 @@
 """How a client authenticates with a cluster, without any secret."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -3,8 +3,6 @@
 Sizes are in bytes, offsets and epochs are Kafka's, and times are milliseconds since the epoch, UTC.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -96,6 +94,10 @@ class ApiRange(NamedTuple):
     key: Int16
     oldest: Int16
     newest: Int16
+
+
+#: The key of the quota that limits what a client fetches, in bytes per second and broker.
+CONSUMER_RATE = "consumer_byte_rate"
 
 
 class Quota(NamedTuple):

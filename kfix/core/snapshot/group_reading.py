@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kfix.core.declared import Int16, Int32, Moment
+from kfix.core.snapshot.fleet_facts import Quota
 from kfix.core.snapshot.naming import Endpoint, TopicPartition
 from kfix.core.snapshot.transactions import OpenBatch
 
@@ -141,6 +142,9 @@ class GroupReading:
     - `partitions`: None if OffsetFetch was not answered; `left_out`: the number of partitions beyond the limit
     - `held`: the batches at the last stable offsets that are below the high watermark
     - `errors`: {request: why it was not answered}
+    - `quotas`: those of the members' client ids and the defaults, without those of single users; None if they were not
+      read. `record_bytes`: the mean size of a record of the group on the wire, 0 if unknown. Both are read only of a
+      group that does not catch up
     """
 
     group: str
@@ -157,6 +161,8 @@ class GroupReading:
     errors: Mapping[str, str] = field(default_factory=dict)
     group_type: str = ""
     epoch: Int32 | None = None
+    quotas: tuple[Quota, ...] | None = None
+    record_bytes: float = 0.0
 
     @property
     def in_depth(self) -> bool:

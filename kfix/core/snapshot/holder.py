@@ -1,7 +1,5 @@
 """The run that holds the lock of a cluster, and the one wording that reports it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 

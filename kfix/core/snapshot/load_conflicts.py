@@ -1,7 +1,5 @@
 """Records of an offsets partition on which the coordinator of Kafka 4 fails when it loads the partition."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, dataclass
 

@@ -1,7 +1,5 @@
 """What earlier snapshots of a cluster contain and it may no longer report: groups, brokers, replicas at risk, times."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Names of a partition and of a server's address in a snapshot."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

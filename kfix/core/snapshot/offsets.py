@@ -1,7 +1,5 @@
 """Committed offsets of consumer groups: at present, and as read from the log of their partition."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

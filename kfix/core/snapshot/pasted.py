@@ -34,7 +34,9 @@ class Complaint(NamedTuple):
 
 
 class TwoRows(NamedTuple):
-    """A partition that a text shows twice, with different content; `earlier` and `later` name their lines."""
+    """A partition about which two outputs of a text contradict each other; each of `earlier` and `later` is what one
+    shows, and ends with `used` if the diagnosis rests on it.
+    """
 
     partition: Key
     earlier: str

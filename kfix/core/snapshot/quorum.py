@@ -16,6 +16,8 @@ from kfix.core.snapshot.naming import TopicPartition
 ELR_FEATURE = "eligible.leader.replicas.version"
 #: The feature that determines which records the metadata log may hold.
 METADATA_FEATURE = "metadata.version"
+#: The feature by which the voters of the quorum may change (KIP-853).
+KRAFT_FEATURE = "kraft.version"
 #: Seconds since the last fetch of a broker that follows: the active controller answers a fetch after at most 0.5 s.
 _FOLLOWS = 1.0
 #: In records of the metadata log. A broker that follows is a fetch behind, and an idle controller writes two a second.

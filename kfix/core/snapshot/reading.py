@@ -145,6 +145,18 @@ class ChangeResult:
         return self.code == -1
 
 
+@dataclass(frozen=True, slots=True)
+class NodeLevels:
+    """The metadata.version of one node by its own answer: the one in force, and the highest that its software supports.
+
+    Both are -1 with an `error`.
+    """
+
+    in_force: int = -1
+    supported: int = -1
+    error: str = ""
+
+
 class ResourceKind(StrEnum):
     """Resources that have their own dynamic configuration."""
 

@@ -4,8 +4,6 @@ ZooKeeper is read itself. Of the quorum's record a client sees only what brokers
 the metadata of the broker that had applied most (docs/facts/kraft.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What is known of a KRaft quorum without a majority: copies of its metadata log, and what the brokers have applied."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -182,6 +182,8 @@ class ZooKeeperNode:
 class ZooKeeperView:
     """The content of ZooKeeper, read through one server. `migrating_since_ms` is when `/migration` was created, or 0.
 
+    `copied` is the offset of the KRaft controllers' log up to which they have written ZooKeeper, -1 if it is unknown.
+
     `clock_ahead` is this host's clock minus the server's, in seconds; times are by this host's clock. None: unknown.
     `members_zxid` is the transaction that last created or removed a registration, -1 if it is unknown.
     `topics_created` are {topic: the transaction that created its znode}: another one if it was deleted and created
@@ -201,6 +203,7 @@ class ZooKeeperView:
     preferred_election_pending: bool = False
     migrating: bool = False
     migrating_since_ms: int = 0
+    copied: int = -1
     clock_ahead: int | None = None
     members_zxid: int = -1
     topics_created: Mapping[str, int] = field(default_factory=dict)

@@ -1,7 +1,5 @@
 """The requests to a server for a snapshot: its cost for a cluster that is already in trouble."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ A partition names only the producer id of an open transaction; the log of `__tra
 (docs/facts/consumer-groups.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The certificate that a server has shown in a TLS session that is open."""
 
-from __future__ import annotations
-
 import socket
 import sys
 

@@ -1,7 +1,5 @@
 """The meaning of a failed TLS connection, in plain words, and its remedy."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import ssl

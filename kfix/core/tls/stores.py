@@ -1,7 +1,5 @@
 """Reads a key or trust store: PEM, PKCS12 or JKS, recognized by its content, since Java reads either as type JKS."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

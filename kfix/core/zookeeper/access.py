@@ -1,7 +1,5 @@
 """The security and authentication of a ZooKeeper session: one frozen value for both readers (docs/security.md)."""
 
-from __future__ import annotations
-
 import socket
 import struct
 import sys

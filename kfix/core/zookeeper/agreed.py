@@ -1,7 +1,5 @@
 """ZooKeeper's view on which its servers agree: read through one server, or another one if that is outvoted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice

@@ -7,8 +7,6 @@ all sessions. Both ways return the same results.
 Source: jute records `MultiHeader`, `GetDataResponse` and `ErrorResponse` of ZooKeeper 3.6 to 3.9.
 """
 
-from __future__ import annotations
-
 import re
 import selectors
 import struct

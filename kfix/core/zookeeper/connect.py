@@ -1,7 +1,5 @@
 """Parses `zookeeper.connect` and opens a session with one of its servers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar

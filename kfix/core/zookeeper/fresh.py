@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from urllib.parse import quote
+
 from kfix.core.errors import UnreachableError
+from kfix.core.snapshot.fleet_facts import Quota
 from kfix.core.snapshot.reading import PartitionReading
 from kfix.core.snapshot.snapshot import Assignment, ControllerNode, Endpoint, TopicPartition
 from kfix.core.timing import Deadline
 from kfix.core.zookeeper import records
-from kfix.core.zookeeper.connect import Connect, read_all
+from kfix.core.zookeeper.connect import Connect, open_line, read_all
 from kfix.core.zookeeper.view import broker_ids, migrating, read_states, read_topics, state_path
 from kfix.core.zookeeper.wire import ZooKeeperLine, children, exists, get, sync
 
@@ -102,3 +106,29 @@ def read_endpoint(
     if wrong and found.endpoint is None:
         raise records.BadRecordError(path, wrong)
     return found.endpoint
+
+
+_DEFAULT = "<default>"
+
+
+def read_quotas(connect: Connect, deadline: Deadline, clients: tuple[str, ...]) -> tuple[Quota, ...]:
+    """Returns the quotas of these client ids, and the defaults of client ids and of users, in a session of its own."""
+    nodes = {Quota(None, each, None, "", 0.0): f"/config/clients/{_name_of(each)}" for each in clients}
+    nodes[Quota(None, "", None, "", 0.0)] = f"/config/clients/{_DEFAULT}"
+    nodes[Quota("", None, None, "", 0.0)] = f"/config/users/{_DEFAULT}"
+    with open_line(connect, deadline) as line:
+        found = read_all(
+            line, connect, {"sync": sync("/config"), **{path: get(path) for path in nodes.values()}}, deadline
+        )
+    quotas = []
+    for of, path in nodes.items():
+        node = found[path]
+        for key, value in sorted(records.config(node, path).items()) if node is not None else ():
+            with suppress(ValueError):
+                quotas.append(of._replace(key=key, value=float(value)))
+    return tuple(quotas)
+
+
+def _name_of(entity: str) -> str:
+    """Returns the znode of a client id, as `org.apache.kafka.common.utils.Sanitizer` writes it."""
+    return quote(entity, safe="").replace("~", "%7E")

@@ -1,20 +1,15 @@
 """A kazoo client with the reader's own security: the same OpenSSL context, and no key in any file."""
 
-from __future__ import annotations
-
 import logging
 import socket
 import ssl
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kazoo.client import KazooClient
 from kazoo.handlers.threading import SequentialThreadingHandler
 
 from kfix.core.snapshot.snapshot import Endpoint
-from kfix.core.zookeeper.access import MECHANISM
-
-if TYPE_CHECKING:
-    from kfix.core.zookeeper.access import ZooKeeperAccess
+from kfix.core.zookeeper.access import MECHANISM, ZooKeeperAccess
 
 
 def kazoo_client(hosts: str, access: ZooKeeperAccess, timeout: float, logger: logging.Logger) -> KazooClient:

@@ -55,6 +55,10 @@ class _Controller(Struct):
     kraftControllerEpoch: _Int32 = -1  # noqa: N815 - a key of Kafka
 
 
+class _Migration(Struct):
+    kraft_metadata_offset: int = -1
+
+
 class _Move(Struct):
     topic: str
     partition: _Int32
@@ -186,6 +190,10 @@ def _controller_epoch(node: Node) -> int:
 def reassigning(node: Node | None) -> dict[TopicPartition, tuple[int, ...]]:
     moves = [] if node is None else _read(node, "/admin/reassign_partitions", _Moves).partitions
     return {TopicPartition(move.topic, move.partition): move.replicas for move in moves}
+
+
+def copied(node: Node | None) -> int:
+    return -1 if node is None else _read(node, "/migration", _Migration).kraft_metadata_offset
 
 
 def config(node: Node, path: str) -> dict[str, str]:

@@ -1,7 +1,5 @@
 """The servers of an ensemble in their own words: the four-letter word `srvr`, one server at a time."""
 
-from __future__ import annotations
-
 import re
 
 from kfix.core.errors import UnreachableError

@@ -42,7 +42,7 @@ _ROOTS: dict[str, Read] = {
     "preferred": exists("/admin/preferred_replica_election"),
     "deleting": children("/admin/delete_topics"),
     "isr_changes": children("/isr_change_notification"),
-    "migration": exists("/migration"),
+    "migration": get("/migration"),
 }
 
 
@@ -88,6 +88,7 @@ def view_of(
         preferred_election_pending=roots["preferred"] is not None,
         migrating=migrating(roots["migration"], roots["controller"]),
         migrating_since_ms=0 if roots["migration"] is None else roots["migration"].stat.ctime + shift,
+        copied=_copied(roots["migration"], unread),
         clock_ahead=ahead,
         # A broker that left between the two rounds left after this transaction.
         members_zxid=roots["ids"].stat.pzxid if registrations.keys() == listed else -1,
@@ -95,6 +96,11 @@ def view_of(
     )
     cluster_id = _or_unread(lambda: records.cluster_id(roots["cluster"]), unread) or ""
     return cluster_id, view, unread
+
+
+def _copied(migration: Node | None, unread: Unread) -> int:
+    found = _or_unread(lambda: records.copied(migration), unread)
+    return -1 if found is None else found
 
 
 def _elected(controller: ControllerNode, shift: int) -> ControllerNode:

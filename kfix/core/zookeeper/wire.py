@@ -7,8 +7,6 @@ request is.
 Source: jute records of ZooKeeper 3.5 to 3.9 (`ConnectRequest`, `RequestHeader`, `GetDataRequest`, `ZnodeStat`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import struct

@@ -5,8 +5,6 @@ After a sync, two servers of one ensemble differ for moments only. If a second s
 read at the first one, and the first shows something else, they contradict each other (docs/adr/036).
 """
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

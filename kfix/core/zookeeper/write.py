@@ -4,8 +4,6 @@
 the version of `/controller_epoch` is (KafkaZkClient.scala:1054, tried in docs/facts/zookeeper.md).
 """
 
-from __future__ import annotations
-
 import logging
 
 from kfix.core.snapshot.reading import ChangeResult

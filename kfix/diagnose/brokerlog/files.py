@@ -1,7 +1,5 @@
 """Finds broker logs, including rotated (`server.log.2026-11-21-09`) and `.gz` ones, and reads their lines."""
 
-from __future__ import annotations
-
 import gzip
 import math
 import re

@@ -4,8 +4,6 @@ The pattern is Kafka's default: `[%d] %p %m (%c)%n` of `config/log4j.properties`
 `config/log4j2.yaml` (4.x); `%d` is local time without a zone. A stack trace follows its entry and has no time.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

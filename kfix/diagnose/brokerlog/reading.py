@@ -1,7 +1,5 @@
 """Interprets log entries: each entry is matched with the wordings of its logger only."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

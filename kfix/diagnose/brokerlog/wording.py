@@ -1,7 +1,5 @@
 """One kind of log message: its logger, its pattern and its meaning."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

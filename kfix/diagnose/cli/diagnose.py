@@ -1,7 +1,5 @@
 """`kfix diagnose`: what is wrong, why, which clients are blocked, and the remedies. It only reads."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -34,6 +32,7 @@ from kfix.diagnose.report.snapshot import traffic_lines
 from kfix.diagnose.report.table import print_findings
 from kfix.front import completion
 from kfix.front.failing import DOCUMENT, OutputDocument
+from kfix.front.grouped import with_options
 from kfix.front.lines import Line, height, print_lines
 from kfix.front.naming import NAMED
 from kfix.front.options import (
@@ -45,7 +44,7 @@ from kfix.front.options import (
 from kfix.front.output_files import require_plain_file
 from kfix.front.pasting import ask_for_paste
 from kfix.front.plain import PlainConsole
-from kfix.front.reaching import ClusterOptions, is_given, reaches
+from kfix.front.reaching import ClusterOptions, is_given
 from kfix.front.seam import the_app
 from kfix.front.terminal import say, say_document
 
@@ -53,7 +52,7 @@ _LONGEST = 86_400
 _STDOUT = "-"
 
 
-@reaches
+@with_options
 def diagnose(
     ctx: typer.Context,
     reach: ClusterOptions,

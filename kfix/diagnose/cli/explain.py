@@ -1,7 +1,5 @@
 """`kfix explain CODE`: the documentation page of a finding."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`kfix snapshot`: saves the state of a cluster in a file that other commands read with --from."""
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
 from typing import Annotated
@@ -14,16 +12,17 @@ from kfix.core.errors import UsageError
 from kfix.core.wording import size_text
 from kfix.diagnose.report.snapshot import described
 from kfix.diagnose.snapshots import load_snapshot, save_snapshot, snapshot_dict
+from kfix.front.grouped import with_options
 from kfix.front.options import (
     AsJson,
     Vantage,
 )
-from kfix.front.reaching import ClusterOptions, reaches
+from kfix.front.reaching import ClusterOptions
 from kfix.front.seam import the_app
 from kfix.front.terminal import say, say_json
 
 
-@reaches
+@with_options
 def save(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(help="The file to write; compressed if its name ends in .gz.")],

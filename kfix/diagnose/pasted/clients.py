@@ -12,9 +12,11 @@ from kfix.diagnose.pasted.signs import (
     CONNECTION,
     DISCOVERED,
     GROUP,
+    LATE_COMMIT,
     METADATA,
     OPENING,
     PAIR,
+    REBALANCING,
     REFUSED,
     SLOW_POLL,
     TOPIC,
@@ -34,6 +36,7 @@ _WORDINGS: Final = {
         "LEADER_NOT_AVAILABLE",
         "There is no leader for this topic-partition as we are in the middle of a leadership election",
         "there is currently no leader for this partition",
+        "found some partitions to be leaderless",
     ),
     6: (
         "NOT_LEADER_OR_FOLLOWER",
@@ -111,7 +114,8 @@ def client_error(entry: LogEntry, gathered: Gathered) -> bool:
         return True
     code, discovered = error_code(entry.text), DISCOVERED.search(entry.text)
     unavailable, slow = UNAVAILABLE.search(entry.text), SLOW_POLL.search(entry.text)
-    if code is None and not (discovered or unavailable or slow):
+    rebalancing, late = REBALANCING.search(entry.text), LATE_COMMIT.search(entry.text)
+    if code is None and not (discovered or unavailable or slow or rebalancing or late):
         return False
     group = named(GROUP, entry.text)
     if group and discovered:
@@ -120,6 +124,10 @@ def client_error(entry: LogEntry, gathered: Gathered) -> bool:
         return True
     if slow and "GroupCoordinator" not in entry.text:
         gathered.complain("slow poll", group, -1, entry.line, at=entry.at)
+        return True
+    if group and (rebalancing or late):
+        about, detail = ("rebalancing", "") if rebalancing else ("late commit", late["detail"] if late else "")
+        gathered.complain(about, group, -1, entry.line, at=entry.at, detail=detail)
         return True
     return _coded(_NOT_AVAILABLE if group and unavailable and code is None else code, group, entry, gathered)
 

@@ -10,11 +10,11 @@ from kfix.diagnose.pasted.commands import command_of
 from kfix.diagnose.pasted.lines import PastedLine
 
 _HEAD: Final = re.compile(r"Metadata for .*\(from broker|Topic: ?\S+\s+TopicId:|ClusterId:\s|\{\"originating_broker\"")
-#: What differs between clusters: {what: its value}.
+#: What differs between clusters: {what: its value}. Any cluster may advertise localhost.
 _MARKS: Final = (
     re.compile(r"(?P<what>ClusterId):\s+(?P<value>[\w-]{16,40})$"),
     re.compile(r"Topic: ?(?P<what>\S+)\s+TopicId: ?(?P<value>[\w-]{22})\b"),
-    re.compile(r"(?P<what>broker \d+) at (?P<value>\S+:\d+)(?: \(controller\))?$"),
+    re.compile(r"(?P<what>broker \d+) at (?!localhost:|127\.|\[?::1)(?P<value>\S+:\d+)(?: \(controller\))?$"),
 )
 
 

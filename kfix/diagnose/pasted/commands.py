@@ -36,6 +36,11 @@ class PastedCommand(NamedTuple):
         return f"its command has {found[0].strip('| ')}" if found is not None else ""
 
     @property
+    def by_record(self) -> bool:
+        """Returns whether its output is ZooKeeper's record, which names a leader also when it is dead."""
+        return "--zookeeper" in self.text
+
+    @property
     def under_min_isr(self) -> bool:
         return "--under-min-isr-partitions" in self.text
 

@@ -65,6 +65,9 @@ class ConsumerGroupsFormat:
     def __init__(self, gathered: Gathered) -> None:
         self._gathered = gathered
         self._columns: list[str] = []
+        #: Words in the first line of a header that a terminal has wrapped, 0 for a whole one; the first part of a row.
+        self._wrapped = 0
+        self._held: PastedLine | None = None
         self._at: float | None = None
         self._begun = set[str]()
         self._described: dict[str, list[_Table]] = {}
@@ -84,13 +87,9 @@ class ConsumerGroupsFormat:
         if (at := _date(text)) is not None:
             self._at = at
             return True
-        words = text.split()
-        if _COLUMNS & set(words):
-            self._columns, self._begun = words, set()
+        if self._table(line):
             return True
-        if self._columns and self._row(words, line):
-            return True
-        self._columns = []
+        self.end_block()
         if _FAILED.search(text):
             code = error_code(text)
             found = code if code in COORDINATOR_ERRORS else _TIMED_OUT if "Timed out" in text else -1
@@ -99,7 +98,33 @@ class ConsumerGroupsFormat:
         return False
 
     def end_block(self) -> None:
-        self._columns = []
+        self._drop_held()
+        self._columns, self._wrapped = [], 0
+
+    def _table(self, line: PastedLine) -> bool:
+        """Returns whether the line is a header, a row, or a part of one that a terminal has wrapped."""
+        words = line.text.split()
+        if _COLUMNS & set(words):
+            self._header(words)
+            return True
+        if self._wrapped and len(words) == self._wrapped:
+            self._drop_held()
+            self._held = line
+            return True
+        first = self._held.text.split() if self._held is not None else []
+        fits = bool(self._columns) and self._row([*first, *words], line)
+        self._held = None if fits else self._held
+        return fits
+
+    def _header(self, words: list[str]) -> None:
+        rest = bool(self._columns) and not {"TOPIC", "GROUP"} & set(words)
+        self._wrapped = len(self._columns) if rest else 0
+        self._columns, self._begun = [*(self._columns if rest else ()), *words], set()
+
+    def _drop_held(self) -> None:
+        held, self._held = self._held, None
+        if held is not None:
+            self._gathered.skip(held)
 
     def _said(self, group: str, what: str, line: PastedLine) -> None:
         if "does not exist" in what:

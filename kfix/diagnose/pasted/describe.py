@@ -15,6 +15,8 @@ from kfix.diagnose.pasted.gathered import BadRowError, Gathered, number, partiti
 from kfix.diagnose.pasted.lines import PastedLine
 
 NAME: Final = "kafka-topics --describe"
+#: The same output, of ZooKeeper's record instead of a broker's answer.
+BY_RECORD: Final = f"{NAME} --zookeeper"
 _KEYS: Final = (
     "Adding Replicas",
     "Removing Replicas",
@@ -193,7 +195,8 @@ class DescribeFormat:
         replicas, isr, offline = (_numbers(fields, key) for key in ("Replicas", "Isr", "Offline"))
         observers = (*_numbers(fields, "Observers"), *_numbers(fields, "LiveObservers"))
         gathered = self._gathered
-        gathered.partition(tp, partition_view(leader, replicas, isr, offline), line, NAME)
+        source = BY_RECORD if gathered.command.by_record else NAME
+        gathered.partition(tp, partition_view(leader, replicas, isr, offline), line, source)
         gathered.partial = gathered.partial or gathered.command.filtered
         # KRaft lists eligible replicas only while the ISR is below min.insync.replicas.
         if leader >= 0 and (gathered.command.under_min_isr or _numbers(fields, "Elr")):

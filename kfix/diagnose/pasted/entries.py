@@ -26,7 +26,12 @@ _UNDATED: Final = (
     re.compile(
         r"%(?P<number>[0-7])\|(?P<at>\d{9,11}\.\d+)\|\w+\|[^|]*\| (?:\[thrd:[^\]]*\]: )?(?P<rest>.*)", re.DOTALL
     ),
+    # Its bindings may print the message alone, behind words of the program.
+    re.compile(r".{0,120}?\[thrd:[^\]]*\]: (?P<rest>.*)", re.DOTALL),
+    re.compile(r"\[[^\]]{1,60}\] (?P<level>TRACE|DEBUG|INFO|WARN|ERROR) (?P<rest>[a-z]\w*\..*)", re.DOTALL),
     re.compile(r"% (?P<level>ERROR|FATAL): (?P<rest>.*)", re.DOTALL),
+    re.compile(r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d (?P<level>TRACE|DEBUG|INFO|WARN|ERROR|FATAL) (?P<rest>.*)", re.DOTALL),
+    re.compile(r"(?P<rest>(?:[\w\[].{0,80}: )?kafka server: .*)", re.DOTALL),
     re.compile(r"\[?(?P<level>TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL)\s*(?:\]|:|\b)\s*(?P<rest>.+)", re.DOTALL),
     re.compile(r"\d\d:\d\d:\d\d[.,]\d{3} \[(?P<level>\w+)\]\s+(?P<rest>.*)", re.DOTALL),
     re.compile(r"\d\d:\d\d:\d\d[.,]\d{3} \[[^\]]*\] (?P<level>[A-Z]+)\s+(?P<rest>.*)", re.DOTALL),
@@ -35,6 +40,11 @@ _UNDATED: Final = (
     re.compile(r"\[(?:sarama|kafka|kafka-go|kgo)\] (?:[\d/]{10} [\d:.]+ )?(?P<rest>.*)", re.DOTALL | re.IGNORECASE),
     # Messages of client libraries whose callers print no prefix.
     re.compile(r"(?P<rest>(?:client|consumer|producer|consumer/broker|kafka)(?:/[\w.\-/]+|:) .*)", re.DOTALL),
+    re.compile(
+        r"(?P<rest>(?:(?:(?:As|S)ynchronous a|A)uto-commit of offsets|Failed to join group|"
+        r"Unable to establish connection to consumer group coordinator) .*)",
+        re.DOTALL,
+    ),
 )
 _LOGGER: Final = re.compile(r"(?P<text>.*) \((?P<logger>[\w.$-]+)(?::\d+)?\)(?: \[[^\]]*\])?\s*", re.DOTALL)
 _TRACE: Final = re.compile(
@@ -65,7 +75,7 @@ class LogEntry(NamedTuple):
     def unfinished(self) -> bool:
         """Returns whether the message continues in the next line, as Elixir's logger prints it."""
         first, *more = self.text.split("\n")
-        return len(more) < _MOST_MORE and first.endswith(":")
+        return len(more) < _MOST_MORE and first.endswith((":", "->"))
 
 
 def log_entry(line: PastedLine, clock: LogClock) -> LogEntry | None:

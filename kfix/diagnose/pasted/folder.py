@@ -1,7 +1,5 @@
 """A folder of logs and outputs of several nodes as one text, read line by line: memory does not grow with its size."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path

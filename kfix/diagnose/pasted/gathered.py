@@ -129,11 +129,11 @@ class Gathered:
         if old is None:
             self.read[tp] = new
             return
+        kept, other = (old, new) if old.view.leader_epoch > view.leader_epoch >= 0 else (new, old)
         if _same(old.view, view):
             self.repeat(line)
         else:
-            self.two_rows.append(TwoRows(tp, old.words, new.words))
-        kept, other = (old, new) if old.view.leader_epoch > view.leader_epoch >= 0 else (new, old)
+            self.two_rows.append(TwoRows(tp, *(f"{r.words}: used" if r is kept else r.words for r in (old, new))))
         # A znode does not hold the replicas, and a description does not show the epoch.
         whole = kept.view._replace(
             replicas=kept.view.replicas or other.view.replicas,
@@ -166,6 +166,18 @@ class Gathered:
             line=last, at=max(at, old.at), times=old.times + 1, detail=old.detail or detail
         )
         return key
+
+    def add_to_pod(self, pod: str, why: str, line: PastedLine) -> None:
+        """Adds the reason why a container of a pod ended, also to what an earlier line shows of the pod."""
+        key = self.complain("pod", pod, -1, line, detail=f"{pod} ({why})")
+        if why not in (old := self.complaints[key]).detail:
+            self.complaints[key] = old._replace(detail=f"{old.detail.removesuffix(')')}, {why})")
+
+    def detail(self, about: str, broker: int, detail: str) -> None:
+        """Changes the detail of an error of a broker, if there is one."""
+        key = (about, "", -1, broker, "")
+        if (old := self.complaints.get(key)) is not None:
+            self.complaints[key] = old._replace(detail=detail)
 
     def settle(self, about: str, name: str, line: PastedLine, at: float = -1.0) -> None:
         """Notes that `name` works again in this line; earlier errors no longer count."""

@@ -1,7 +1,5 @@
 """JSON in a pasted text, on one line or on many; it is read only if its format expects it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, Final
 

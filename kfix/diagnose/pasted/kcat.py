@@ -117,6 +117,8 @@ class KcatFormat:
             return
         if gathered.listed is not None and gathered.listed.keys() != found.keys():
             gathered.short["brokers"] = "the text has two lists of brokers that differ"
+            for broker in gathered.listed.keys() ^ found.keys():
+                gathered.alive.pop(broker, None)
         gathered.listed = found
 
     def _read(self, line: PastedLine) -> bool:
@@ -184,11 +186,15 @@ class KcatFormat:
             raise BadRowError(f"port is {at}, wanted at most {LARGEST_PORT}")
         gathered, one = self._gathered, number(broker, "broker")
         self._brokers[one] = Endpoint(host, at)
+        had = gathered.endpoints.get(one, self._brokers[one])
         if controller:
             gathered.controller = one
         asked = self._asked if gathered.view_of == one else ""
         if asked and LOOPBACK.match(host) and not LOOPBACK.match(asked):
-            gathered.complain("advertised", "", -1, line, broker=one, detail=f"{host}:{at}")
+            other = f" ({had} in another output)" if not LOOPBACK.match(had.host) else ""
+            gathered.complain("advertised", "", -1, line, broker=one, detail=f"{host}:{at}{other}")
+        elif not LOOPBACK.match(host) and LOOPBACK.match(had.host):
+            gathered.detail("advertised", one, f"{had} ({host}:{at} in another output)")
         if not self._open:
             self._list(whole=False)
             self._brokers = {}

@@ -18,6 +18,11 @@ _LOG: Final = (
     r"(?=\[?\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:|%\d\||\{\"|(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b|\s*at |\s*Caused by:|"
     r"(?:[a-z]\w*\.)+[A-Z][\w$]*(?:Exception|Error)\b)"
 )
+#: How a line of `kcat -L` or of `kafka-topics --describe` begins.
+_TABLE: Final = (
+    r"Metadata for | +\d+ (?:brokers|topics):| +broker \d+ at | +topic \"| +partition \d+, leader |"
+    r"\s*Topic: ?\S+\s+Parti"
+)
 #: Prefixes of lines; `node` is the name of a host, pod, container or file in one.
 _PREFIXES: Final = tuple(
     map(
@@ -25,6 +30,8 @@ _PREFIXES: Final = tuple(
         (
             r" +\d+\t",  # cat -n
             r"(?:\s*(?:[>|\u2502`]|[-*\u2022](?=\s)(?!\s+-)))+\s?",  # mails, chats, lists
+            r"[a-z][\w.-]*: (?=\d{4}/\d\d/\d\d \d\d:\d\d:\d\d )",  # the logger of Go with a prefix
+            r"\d{4} [A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d\s+\|\s",  # web consoles of containers
             r"(?P<node>[\w.-]+)\s+\|(?:\s|$)",  # docker compose
             r"\[pod/(?P<node>[\w.-]+)/[\w.-]+\] ?",  # kubectl logs --prefix
             rf"\[?(?P<node>[a-z0-9][\w.-]*)(?: \u203a)? [a-z][\w.-]*\]? (?:\| )?{_LOG}",  # stern, kail
@@ -37,12 +44,13 @@ _PREFIXES: Final = tuple(
             r"(?P<node>(?:\S*/)?[\w.-]+\.(?:log|out|txt)[\w.-]*?)(?::(?:\d+:)?|-(?:\d+-)?(?=[\[\s]))",  # grep -H
             rf"\d+[:-](?:{_LOG}|(?=\s*(?:Topic|Partition):))",  # grep -n
             rf"(?:{_ISO}) (?P<node>\w[\w.-]*\[[\w.-]+\]): ",  # Heroku
+            rf"(?P<node>[\w.-]+): (?={_TABLE})",  # dsh, pdsh
             rf"{_ISO}\s+(?=\S)",  # kubectl logs --timestamps, docker logs -t
         ),
     )
 )
 _MOST_PREFIXES: Final = 6
-_QUOTES: Final = "\"'`\u201c\u201d\u2018\u2019"
+_QUOTES: Final = "\"'`_\u201c\u201d\u2018\u2019"
 _MESSAGE: Final = ("log", "message", "msg", "MESSAGE", "short_message")
 _JSON_LOG: Final = re.compile(r'\{.*"(?:log|message|msg|MESSAGE|short_message)"\s*:')
 _TIMES: Final = ("timestamp", "@timestamp", "time", "ts", "instant")
@@ -51,7 +59,7 @@ _LOGGERS: Final = ("logger_name", "loggerName", "logger", "log.logger")
 _NODES: Final = ("host", "hostname", "pod_name", "pod", "_HOSTNAME", "container_name")
 #: Fields of a JSON entry that name its subject.
 _SUBJECTS: Final = ("error", "err", "groupId", "group", "topic", "partition", "brokerId", "broker")
-_TRACES: Final = ("stack_trace", "error.stack_trace", "stacktrace", "exc_info")
+_TRACES: Final = ("stack_trace", "error.stack_trace", "stacktrace", "exc_info", "exception")
 #: Exceptions as log4j's JSON layouts print them: (the field, its class, its message).
 _THROWN: Final = (("thrown", "name", "message"), ("exception", "exception_class", "exception_message"))
 
@@ -132,7 +140,7 @@ def _unwrapped(entry: dict[str, Any]) -> tuple[str, str]:
 
 def _trace(entry: dict[str, Any]) -> str:
     """Returns the exception of a JSON entry as the lines below an entry of Kafka, "" without one."""
-    if trace := next((str(entry[key]) for key in _TRACES if entry.get(key)), ""):
+    if trace := next((entry[key] for key in _TRACES if isinstance(entry.get(key), str)), ""):
         return f"\n{trace}"
     thrown = [(_dict(entry.get(field)), name, text) for field, name, text in _THROWN]
     return next((f"\n{each[name]}: {each.get(text)}" for each, name, text in thrown if name in each), "")

@@ -1,7 +1,5 @@
 """`kafka-log-dirs --describe`: which brokers answered, and which of their log directories have failed."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, Final
 

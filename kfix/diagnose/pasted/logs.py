@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 from kfix.core.events import LogStatement
-from kfix.core.numbers import broker_id
+from kfix.core.numbers import LARGEST_INT32, broker_id
 from kfix.core.snapshot.snapshot import PartitionView, TopicPartition
 from kfix.diagnose.brokerlog.lines import Entry, LogClock
 from kfix.diagnose.brokerlog.reading import by_logger, interpret
@@ -44,11 +44,11 @@ _FETCHES: Final = re.compile(r"\[ReplicaFetcherManager on broker (?P<broker>\d+)
 _FETCHED: Final = re.compile(r"([\w.-]{1,249}-\d{1,9}) -> ")
 #: An exception of a client that is pasted without its entry.
 _THROWN: Final = re.compile(
-    r"(?:cimpl\.KafkaException: )?KafkaError\{|"
+    r"(?:[\w.]+: )?KafkaError\{|"
     r"(?:Exception in thread \"[^\"]*\" )?(?:java\.lang\.OutOfMemoryError: |"
-    r"org\.apache\.kafka\.(?:common|common\.errors|clients\.\w+)\.\w+Exception\b)"
+    r"org\.apache\.kafka\.(?:common|common\.errors|clients\.\w+)\.\w+Exception\b|kafka\.common\.\w+: )"
 )
-_OF_LIBRDKAFKA: Final = re.compile(r"cimpl\.|KafkaError\{")
+_OF_LIBRDKAFKA: Final = re.compile(r"(?:[\w.]+: )?KafkaError\{")
 #: An exception in a stack trace; the last one is the cause of those above it.
 _CAUSE: Final = re.compile(r"^(?:Caused by: )?(?:[a-z]\w*\.)+([A-Z][\w$]*(?:Exception|Error)\b.*)", re.MULTILINE)
 #: Elections of controllers; this many within minutes mean that no controller lasts.
@@ -62,6 +62,8 @@ _SAME: Final = 1.0
 #: broker that does not start prints its error as the last one of each attempt.
 _REPEATED: Final = frozenset({"fetch refused", "cluster id", "broker id", "controllers"})
 _PATIENCE: Final = 10.0
+#: A Java consumer keeps a connection of its own to its coordinator, whose number is this largest one less the broker's.
+_PSEUDO: Final = LARGEST_INT32 >> 1
 #: Kinds of errors that clients report.
 _OF_CLIENTS: Final = frozenset({"expired", "no metadata"})
 #: Most characters of a name in a line.
@@ -90,6 +92,8 @@ class LogFormat:
         self._elected: dict[tuple[int, int], tuple[float, PastedLine]] = {}
         self._isrs: dict[str, tuple[int, LogEntry]] = {}
         self._removed: dict[str, list[tuple[float, PastedLine, str]]] = {}
+        self._rebalances: dict[str, dict[float, PastedLine]] = {}
+        self._stabilized = False
 
     def take(self, line: PastedLine) -> bool:
         """Returns whether the line begins an entry, or continues the one above."""
@@ -139,7 +143,9 @@ class LogFormat:
         statement = interpret(first, self._wordings, entry.line.where)
         if statement is not None:
             self._add(statement, entry)
-        sign = next(signs.signs_in(signs.SERVER, entry.text), None)
+        # The logger of a broker shows whose entry it is.
+        whole = f"{entry.text}\nat {entry.logger}" if entry.logger.startswith("kafka.") else entry.text
+        sign = next(signs.signs_in(signs.SERVER, whole), None)
         if sign is not None:
             self._sign(*sign, entry)
         if registered := _REGISTERED.search(entry.text):
@@ -162,6 +168,8 @@ class LogFormat:
             self._offline(name, entry)
             return
         broker = broker_id(parts.get("broker", ""))
+        if broker is not None and broker > _PSEUDO:
+            broker = LARGEST_INT32 - broker
         own = self._own(entry) if "broker" not in parts else -1 if broker is None else broker
         detail = parts.get("detail", "")
         if kind == "stopped" and (causes := _CAUSE.findall(entry.text)):
@@ -185,7 +193,8 @@ class LogFormat:
             if subject or kind != "group":
                 self._gathered.settle(kind, subject, entry.line, entry.at)
                 if kind == "group":
-                    self._gathered.settle("slow poll", subject, entry.line, entry.at)
+                    for about in ("slow poll", "rebalancing"):
+                        self._gathered.settle(about, subject, entry.line, entry.at)
         return bool(found)
 
     def _ended(self, kind: str, found: re.Match[str], entry: LogEntry) -> str:
@@ -207,6 +216,8 @@ class LogFormat:
 
     def _state(self, tp: TopicPartition, view: PartitionView, entry: LogEntry, epoch: int) -> None:
         old = self._partitions.get(tp)
+        if view.leader >= 0:
+            self._gathered.settle("fetch refused", str(tp), entry.line, entry.at)
         # An entry without an epoch is about the newest epoch: it is as new as its time.
         order = (epoch, entry.at, entry.line.number)
         if old is not None:
@@ -254,6 +265,10 @@ class LogFormat:
             for broker in isr:
                 self._gathered.settle("shrunk", f"{expands['tp']} {broker}", entry.line, entry.at)
                 self._gathered.settle("unreachable", str(broker), entry.line, entry.at)
+        elif held := signs.HELD.search(entry.text):
+            for broker in sorted(set(_ids(held["replicas"])) - set(_ids(held["isr"]))):
+                self._gathered.complain("shrunk", f"{held['topic']}-{held['partition']}", -1, entry.line, at=entry.at,
+                                        broker=broker, detail=f"the ISR is {held['isr']}")  # fmt: skip
         elif added := _FETCHES.search(entry.text):
             for tp in _FETCHED.findall(entry.text):
                 self._gathered.settle("fetch failed", f"{tp} {added['broker']}", entry.line, entry.at)
@@ -262,11 +277,17 @@ class LogFormat:
         return True
 
     def _member(self, entry: LogEntry) -> bool:
-        """Notes which member a coordinator removed from its group since it did not answer or poll."""
-        rebalances = "to rebalance group " in entry.text
+        """Notes a rebalance, its end, and which member was removed from its group since it did not answer or poll."""
+        rebalances = signs.REBALANCES.search(entry.text)
+        if rebalances is not None:
+            self._rebalances.setdefault(rebalances["group"], {})[entry.at] = entry.line
+        elif settled := named(signs.SETTLED, entry.text):
+            self._stabilized = True
+            self._gathered.settle("rebalancing", settled, entry.line, entry.at)
+            return True
         found = signs.MEMBER_FAILED.search(entry.text) if rebalances or "has failed, removing" in entry.text else None
         if found is None:
-            return rebalances or "Stabilized group " in entry.text
+            return rebalances is not None
         group, why = found["group"] or found["g"], found["reason"] or f"member {found['member']} has failed"
         self._removed.setdefault(group, []).append((entry.at, entry.line, why))
         return True
@@ -314,6 +335,11 @@ class LogFormat:
 
     def _end_transient(self) -> None:
         """Ends the errors that a node prints again and again while they last, where its log continues without them."""
+        for key, error in self._gathered.complaints.items():
+            # One that has just begun is an ordinary one, and a consumer that was removed explains one.
+            slow = ("slow poll", error.name, -1, -1, error.node) in self._gathered.complaints
+            if error.about == "rebalancing" and (slow or (error.at >= 0 and error.times == 1)):
+                self._gathered.ended.add(key)
         writers: dict[str, set[int]] = {}
         for (file, node), ids in self._writers.items():
             writers.setdefault(node or file, set()).update(ids)
@@ -354,7 +380,16 @@ class LogFormat:
                 return
 
     def _finish_groups(self) -> None:
-        """Notes groups whose coordinator removes members again and again, which no deployment explains."""
+        """Notes groups whose coordinator removes members again and again, which no deployment explains.
+
+        Notes groups, too, whose last rebalance lasts, or is not the only one, if the text shows ends of rebalances.
+        """
+        for group, begun in self._rebalances.items() if self._stabilized else ():
+            at = max(begun)
+            lasts = self._last[begun[at].node or begun[at].file] - at > _PATIENCE
+            if len(begun) > 1 or lasts:
+                detail = f"{len(begun)} began in this text" if len(begun) > 1 else ""
+                self._gathered.complain("rebalancing", group, -1, begun[at], at=at, detail=detail)
         for group, removed in self._removed.items():
             apart: list[tuple[float, PastedLine, str]] = []
             for each in sorted(removed, key=lambda each: each[0]):

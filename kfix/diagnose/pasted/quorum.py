@@ -16,9 +16,14 @@ _STATUS: Final = re.compile(
 )
 _HEADER: Final = re.compile(r"NodeId\s+(?:DirectoryId\s+)?LogEndOffset\s+Lag\s+LastFetchTimestamp")
 _ROW: Final = re.compile(
-    r"(?P<node>\d+)\s+(?:\S{22}\s+)?-?\d+\s+(?P<lag>-?\d+)\s+(?P<fetch>-?\d+)\s+(?P<caught>-?\d+)\s+"
+    r"(?P<node>\d+)\s+(?:\S{22}\s+)?-?\d+\s+(?P<lag>-?\d+)\s+(?P<fetch>-?\d+(?: ms ago)?)\s+"
+    r"(?P<caught>-?\d+(?: ms ago)?)\s+"
     r"(?P<status>Leader|Follower|Observer)$"
 )
+#: With `--human-readable` a time is an age; kfix subtracts it from this one.
+_NOW_MS: Final = 10**15
+#: This many records behind, a voter that has not caught up with the leader yet is not only new.
+_FAR_BEHIND: Final = 1_000
 #: Milliseconds: a node whose last fetch is this much older than the newest has stopped; brokers fetch every second.
 _STILL_MS: Final = 30_000
 _OBSERVER: Final = "Observer"
@@ -33,10 +38,11 @@ class QuorumFormat:
         self._gathered = gathered
         self._fetched: dict[int, tuple[int, PastedLine, str]] = {}
         self._behind: PastedLine | None = None
+        self._lag = 0
 
     def take(self, line: PastedLine) -> bool:
         if row := _ROW.match(line.text):
-            node, fetched, caught = (int(row[key][:18]) for key in ("node", "fetch", "caught"))
+            node, fetched, caught = (_milliseconds(row[key]) for key in ("node", "fetch", "caught"))
             self._fetched[number(row["node"], "NodeId")] = (fetched, line, row["status"])
             if row["status"] != _OBSERVER and row["lag"] != "0" and 0 <= caught < fetched - _STILL_MS:
                 late = f"{row['lag']} records behind, caught up last {(fetched - caught) // 1000} s before it fetched"
@@ -51,8 +57,13 @@ class QuorumFormat:
             self._gathered.cluster_id = value[:40]
         elif key == "LeaderId":
             self._leader(number(value, "LeaderId"), line)
+        elif key == "MaxFollowerLag" and value.isdigit():
+            self._lag = int(value[:18])
         elif key == "MaxFollowerLagTimeMs" and value.isdigit() and int(value[:18]) > _STILL_MS:
             self._behind = line
+        elif key == "MaxFollowerLagTimeMs" and value == "-1" and self._lag > _FAR_BEHIND:
+            late = f"{self._lag} records behind, and has not caught up with this leader yet"
+            self._gathered.complain("voter lags", "", -1, line, detail=late)
         return True
 
     def _leader(self, leader: int, line: PastedLine) -> None:
@@ -87,3 +98,8 @@ class QuorumFormat:
             self._gathered.complain("quorum", "", -1, last, detail=f"{len(still)} of {len(voters)} voters are there")
         if self._behind is not None and not self._fetched:
             self._gathered.complain("voter", "", -1, self._behind)
+
+
+def _milliseconds(text: str) -> int:
+    age = text.removesuffix(" ms ago")
+    return _NOW_MS - int(age[:15]) if age != text else int(text[:18])

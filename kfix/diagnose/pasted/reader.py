@@ -16,15 +16,15 @@ from typing import Final, Protocol
 from kfix import __version__
 from kfix.core.derive.grouping import grouped
 from kfix.core.errors import InvalidFileError
-from kfix.core.snapshot.pasted import PastedText
+from kfix.core.snapshot.pasted import PastedText, TwoRows
 from kfix.core.snapshot.snapshot import BrokerView, ClusterIdentity, Group, Snapshot, Source
 from kfix.core.wording import brokers_named, several, some
 from kfix.diagnose.pasted.clients import LEADER_ERRORS
 from kfix.diagnose.pasted.clusters import split_clusters
 from kfix.diagnose.pasted.commands import PastedCommand, command_of
 from kfix.diagnose.pasted.consumer_groups import ConsumerGroupsFormat
+from kfix.diagnose.pasted.describe import BY_RECORD, DescribeFormat
 from kfix.diagnose.pasted.describe import NAME as DESCRIBE
-from kfix.diagnose.pasted.describe import DescribeFormat
 from kfix.diagnose.pasted.gathered import BadRowError, Gathered
 from kfix.diagnose.pasted.kcat import NAME as KCAT
 from kfix.diagnose.pasted.kcat import KcatFormat
@@ -45,8 +45,10 @@ _TOPICS_SHOWN: Final = 3
 _BROKERS: Final = "brokers"
 #: Complaints whose name is a group.
 _OF_GROUPS: Final = frozenset({"group", "rebalancing", "unstable"})
+#: What a broker answers, which names no leader that the broker takes for dead.
+_ANSWERS: Final = frozenset({DESCRIBE, KCAT})
 #: Outputs that list partitions, below a header or without one.
-_LISTS: Final = frozenset({DESCRIBE, KCAT})
+_LISTS: Final = _ANSWERS | {BY_RECORD}
 #: Most lines of long texts are rows, which no other format has to read.
 _DESCRIBED: Final = re.compile(r"(?:Topic|Partition): ?\S+\s+\w+:")
 
@@ -157,6 +159,7 @@ class BlockReader:
         self._groups.finish()
         self._logs.finish()  # Last: a log only adds partitions that nothing else shows.
         _set_aside_foreign(self._gathered)
+        _set_aside_list(self._gathered)
         _note_new_id(self._gathered)
         _note_throttles(self._gathered)
         return self._gathered
@@ -176,6 +179,23 @@ def _set_aside_foreign(gathered: Gathered) -> None:
             gathered.stated.pop(topic, None)
     for tp in [tp for tp in gathered.read if tp.topic in gathered.foreign]:
         del gathered.read[tp]
+
+
+def _set_aside_list(gathered: Gathered) -> None:
+    """Sets the list of live brokers aside if it lacks a leader that a broker's answer names.
+
+    One of the two is older than the other or not whole, so the list does not show that the leader is dead.
+    """
+    listed = tuple(sorted(gathered.registered or gathered.listed or ()))
+    answers = {tp: read for tp, read in gathered.read.items() if read.source in _ANSWERS and read.view.leader >= 0}
+    lacking = {tp: read for tp, read in answers.items() if read.view.leader not in listed}
+    if not listed or not lacking or _BROKERS in gathered.short:
+        return
+    ids = f"the list of live brokers [{', '.join(map(str, listed))}]"
+    gathered.two_rows += [TwoRows(tp, f"{read.words}: used", ids) for tp, read in sorted(lacking.items())]
+    first, read = min(lacking.items())
+    gathered.short[_BROKERS] = f"it lacks broker {read.view.leader}, which the text names as the leader of {first}"
+    gathered.registered = None
 
 
 def _note_new_id(gathered: Gathered) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 _TP: Final = r"(?P<tp>[\w.-]{1,249}-\d{1,9})"
+_SLASHED: Final = r"(?P<topic>[\w.-]{1,249})/(?P<partition>\d{1,9})"
 _DIR: Final = r"(?P<detail>/\S*?)(?=[.,;:)\]]?(?:\s|$))"
 
 
@@ -22,7 +23,8 @@ _HINTS: Final = (
     "active controller", "Renouncing", "oters", "aiting for", "Truncating", "started", "STARTED", "shutting",
     "shut down", " ISR ", "zkVersion", "Socket error", "Session ", "Connected.", "ransition to", " elect", "-elect",
     "Election", "Deletion of", "Added fetcher", "active brokers", "xception", "copying log", "Stabilized group",
-    "to rebalance group", "has failed, removing", "nable to register", "RPC got timed out",
+    "to rebalance group", "has failed, removing", "nable to register", "RPC got timed out", "is now empty",
+    "oined group", "replicated (", " for group ", "created znode at", "state change to [retrying]",
 )  # fmt: skip
 
 
@@ -148,10 +150,14 @@ SERVER: Final = (
            rf"UNCLEAN partition change for {_TP}"),
     *_sign("offsets topic",
            r"(?P<detail>alive brokers '\d+' does not meet the required replication factor '\d+')",
-           *(f"__consumer_offsets(?s:.*){pattern}" for pattern in _TOO_FEW)),
+           *(f"__consumer_offsets(?s:.*){pattern}" for pattern in _TOO_FEW),
+           # Created for the first group that asks for its coordinator.
+           *(f"{pattern}(?s:.*)handle{api}CoordinatorRequest" for pattern in _TOO_FEW for api in ("Group", "Find"))),
     *_sign("too few brokers", *_TOO_FEW),
     *_sign("min isr", rf"insync replicas for partition {_TP} is (?P<detail>\[\d+\], below required minimum \[\d+\])",
-           rf"current ISR .*?(?P<detail>insufficient to satisfy the min\.isr requirement of \d+) for .*?{_TP}"),
+           rf"current ISR .*?(?P<detail>insufficient to satisfy the min\.isr requirement of \d+) for .*?{_TP}",
+           # An operator that does not restart a broker because of it.
+           rf"{_SLASHED} is already under-?replicated \((?P<detail>[^)]*min\.insync\.replicas=\d+)"),
     *_sign("no voters", r"Starting voters are VoterSet\(voters=\{\}\)", r"UnattachedState\(.*?voters=\[\]"),
     *_sign("quorum", r"Election timed out before receiving sufficient vote responses",
            r"No controller appears to be active", r"Re-elect as candidate after election backoff",
@@ -169,10 +175,16 @@ SERVER: Final = (
            rf"(?:Unexpected error occurred|Error) while processing data for partition {_TP}"),
     *_sign("stale record", rf"\[Partition {_TP} broker=(?P<broker>\d+)\] Cached zkVersion"),
     *_sign("offline", rf"failed to change state for partition {_TP} from \w+ to OnlinePartition",
-           rf"error during state change of partition {_TP} from \w+ to Online"),
+           rf"error during state change of partition {_TP} from \w+ to Online",
+           rf"Failed to elect leader for partition {_TP} under strategy",
+           r"Topic (?P<topic>[\w.-]{1,249}) partition (?P<partition>\d+) Leader -1"),
     *_sign("expired", rf"Expiring \d+ record\(s\) for {_TP}: ?(?P<detail>\d+ ms has passed)",
            rf"(?P<detail>Timeout of \d+ms expired) before the position for partition {_TP} could be determined"),
-    *_sign("no metadata", r"(?P<detail>Topic [\w.-]{1,249} not present in metadata after \d+ ms)"),
+    *_sign("no metadata", r"(?P<detail>Topic [\w.-]{1,249} not present in metadata after \d+ ms)",
+           r"(?P<detail>Failed to update metadata after [\d.]+ m?s)",
+           r"(?P<detail>Timeout expired while fetching topic metadata)"),
+    *_sign("producer id", r"(?P<detail>Failed to initialize Producer ID: [\w: ]+)",
+           r"(?P<detail>Timeout expired after \d+ ?ms while awaiting InitProducerId)"),
     *_sign("login", r"onnection to node (?P<broker>-?\d+) \(\S+\) failed authentication due to: (?P<detail>.{1,120})",
            r"(?P<detail>SASL authentication error: [\w :,.-]{1,120})",
            r"(?P<detail>SSL handshake failed: [\w :,.-]{1,120})"),
@@ -197,7 +209,10 @@ SERVER: Final = (
            rf"OffsetOutOfRangeException: (?s:.{{0,200}}?)partitions: \{{{_TP}=(?P<detail>\d+)",
            r"(?<![\w.-])(?P<topic>[\w.-]{1,249}) \[(?P<partition>\d+)\]: offset reset \(at (?P<detail>offset \d+)"
            r".*?out of range",
-           r"consuming (?P<topic>[\w.-]{1,249})/(?P<partition>\d+): .*?outside the range of offsets"),
+           r"consuming (?P<topic>[\w.-]{1,249})/(?P<partition>\d+): .*?outside the range of offsets",
+           r"is out of range for topic-partition TopicPartition\(topic=u?'(?P<topic>[\w.-]{1,249})', "
+           r"partition=(?P<partition>\d+)",
+           r"KafkaError\{.*?Broker: Offset out of range"),
     *_sign("stopped", r"(?P<detail>Fatal error during \w+ startup)", r"(?P<detail>Fatal error during \w+ shutdown)",
            r"(?P<detail>Received a fatal error while waiting for [\w ]+)",
            r"(?P<detail>There was an error in one of the threads during logs loading: .{1,150})",
@@ -218,6 +233,16 @@ MEMBER_FAILED: Final = re.compile(
     r"Member (?P<member>\S+) in group (?P<group>.{1,249}?) has failed, removing it|"
     r"to rebalance group (?P<g>.{1,249}?) in state .*?reason: (?P<reason>[^)]*(?:expiration|poll timeout)[^)]*)"
 )
+#: A coordinator begins a rebalance of a group, and ends it.
+REBALANCES: Final = re.compile(r"to rebalance group (?P<group>.{1,249}?) in state ")
+SETTLED: Final = re.compile(
+    r"Stabilized group (?P<a>.{1,249}?) generation \d+|Group (?P<b>.{1,249}?) with generation \d+ is now empty"
+)
+#: An operator prints the replicas and the ISR of a partition for whose sake it does not restart a broker.
+HELD: Final = re.compile(
+    rf"{_SLASHED} (?:will be|is already) under-?replicated "
+    r"\(ISR=\{(?P<isr>[\d, ]*)\}, replicas=\[(?P<replicas>[\d, ]+)\], "
+)
 _STARTED: Final = r"(?:KafkaServer|BrokerServer) id=(?P<broker>\d+)\] (?:started$|Transition from STARTING to STARTED)"
 #: {kind: the wording that shows its end}. The subject is the error's, so `group` has to be in the same entry.
 ENDS: Final = (
@@ -228,29 +253,39 @@ ENDS: Final = (
     *_sign("memory", _STARTED),
     *_sign("controllers", _STARTED, r"The broker has been unfenced"),
     *_sign("zookeeper", r"Session establishment complete", r"\] Connected\."),
-    *_sign("session", r"Session establishment complete"),
+    *_sign("session", r"Session establishment complete", r"Stat of the created znode at /brokers/ids/\d+ is",
+           r"Registered broker \d+ at path /brokers/ids/"),
     *_sign("quorum", r"ransition to (?:Leader|Follower)(?:State)?\(", r"Becoming the active controller at epoch"),
 )  # fmt: skip
 #: A coordinator was named, so there is one; the next answer shows whether it works.
 DISCOVERED: Final = re.compile(
-    r'Discovered group coordinator|Group "[^"]+" coordinator is \S+ id \d+|'
+    r'Discovered (?:group )?coordinator|Group "[^"]+" coordinator is \S+ id \d+|'
     r"coordinator for (?:consumer)?group \S+ is #\d+"
 )
 UNAVAILABLE: Final = re.compile(
     r"[Gg]roup coordinator \S+ \(id: \d+ rack: \S*?\) is unavailable or invalid|"
+    r"Marking the coordinator \S+ \(id: \d+ rack: \S*?\) dead for group|"
     r"coordinator for (?:consumer)?group \S+ is unavailable"
 )
 #: Places at which a client prints the name of a group.
 GROUP: Final = re.compile(
     r"\bgroup(?:Id|\.id|_id)?=['\"]?(?P<a>[^\s,\]'\")]{1,249})|\b[Gg]roup \"(?P<b>[^\"]{1,249})\"|"
     r"(?:;|,) group: (?P<c>[^\s,]{1,249})|\bconsumergroup[ /](?P<d>[^\s/:]{1,249})|"
-    r"(?:coordinator dead .*? for|join|sync|joining|leave) group (?P<e>[\w.-]{1,249}):"
+    r"(?:coordinator (?:dead .*? |\S+ \(id: .*?\) (?:dead )?)?for|join|sync|joining|leave|[Ff]ailed for) "
+    r"group (?P<e>[\w.-]{1,249}?)(?:: | because |[:.]?$)|"
+    r"[Ss]uccessfully (?:joined|synced) group (?P<f>[\w.-]{1,249})(?= with )"
 )
 #: A consumer that was removed from its group, or leaves it, since it did not poll in time.
 SLOW_POLL: Final = re.compile(
     r"consumer poll timeout has expired|(?:longer|greater) than the configured max\.poll\.interval|"
-    r"the consumer is not part of an active group"
+    r"the consumer is not part of an active group|ommit cannot be completed since the group has already"
 )
+#: A consumer learns that its group is in a rebalance.
+REBALANCING: Final = re.compile(
+    r"because it is rebalancing|due to: group is already rebalancing|heartbeat failed since group is rebalancing"
+)
+#: A commit that the coordinator accepts and does not finish, since its replicas lag.
+LATE_COMMIT: Final = re.compile(r"Offset commit failed on partition .*?: (?P<detail>The request timed out)")
 #: Places at which a client prints a topic, with or without a partition.
 METADATA: Final = re.compile(r"Error while fetching metadata with correlation id \d+ ?: \{(?P<pairs>[^}]*)\}")
 PAIR: Final = re.compile(r"(?P<topic>[\w.-]{1,249})=(?P<error>[A-Z_]{8,60})(?=,|$)")
@@ -259,7 +294,8 @@ TOPIC: Final = re.compile(
     r"(?<![\w.\"-])(?P<c>[\w.-]{1,249}) \[\d+\](?=[ :,@]|$)|\btopic=['\"]?(?P<d>[\w.-]{1,249})|"
     r"(?:;|,) topic: (?P<e>[\w.-]{1,249})|\b(?:consuming|consumer|leader)[ /](?P<f>[\w.-]{1,249})/\d+\b|"
     r"\b(?:partition \d+ of|message to topic) (?P<g>[\w.-]{1,249})(?=[:, ]|$)|"
-    r"\bmessages to (?P<h>[\w.-]{1,249}) \(partition \d+"
+    r"\bmessages to (?P<h>[\w.-]{1,249}) \(partition \d+|\bof topic (?P<i>[\w.-]{1,249}) partition \d+:|"
+    r"\bpartition metadata for topic (?P<j>[\w.-]{1,249}) due to |\[retrying\] on (?P<k>[\w.-]{1,249})/\d+ because"
 )
 #: librdkafka: events of a connection with a broker whose id it knows.
 CONNECTION: Final = re.compile(
@@ -278,6 +314,8 @@ OPENING: Final = re.compile(
 )
 #: An error that a client prints as an object, without naming its subject.
 UNNAMED: Final = re.compile(
-    r"KafkaError\{code=|^org\.apache\.kafka\.common\.errors\.\w+Exception: |"
-    r"\[Connection\] Response (?:Metadata|GroupCoordinator|Produce|Fetch)\("
+    r"KafkaError\{code=|^client/metadata found some partitions|"
+    r"^org\.apache\.kafka\.common\.errors\.\w+Exception: |"
+    r"\[Connection\] Response (?:Metadata|GroupCoordinator|Produce|Fetch)\(|Group Coordinator Not Available; retry|"
+    r"(?:^|\[E\] |panic: )kafka server: "
 )

@@ -29,6 +29,8 @@ _TRANSACTION: Final = re.compile(
 )
 _VERSIONS: Final = re.compile(r"\S+:\d+ \(id: (?P<broker>\d+) rack: \S+(?: isFenced: \w+)?\) -> (?P<error>ERROR: .*)?")
 _API: Final = re.compile(r"\w+\(\d+\): (?:\d+|UNSUPPORTED)|\)$")
+#: A row of kafka-cluster.sh list-endpoints: the id of a node, its address, rack, state and kind.
+_ENDPOINT: Final = re.compile(r"(?P<id>\d+)\s+\S+\s+\d+\s+\S+\s+(?:(?P<fenced>fenced)|unfenced)\s+broker$")
 _PODS: Final = re.compile(r"(?:NAMESPACE\s+)?NAME\s+READY\s+STATUS\s+RESTARTS\s+AGE")
 _POD: Final = re.compile(
     r"(?:\S+\s+)?(?P<pod>[a-z0-9][\w.-]*-\d+)\s+(?P<ready>\d+)/(?P<wanted>\d+)\s+(?P<status>[A-Z]\S*)\s+\d"
@@ -56,6 +58,7 @@ _ENDED: Final = re.compile(
     r"(?P<container>[\w.-]*(?:kafka|zookeeper|broker|controller)[\w.-]*) (?P<exited>exited with code [1-9]\d*)|"
     r".*[Oo]ut of memory: Killed process \d+ \((?P<killed>java)\)|.*\bReason:\s+(?P<reason>OOMKilled)$"
 )
+_DESCRIBED_POD: Final = re.compile(r"\bdescribe pods?[ /](?P<pod>[a-z0-9][\w.-]*)")
 _BACK: Final = re.compile(r"(?:systemd\S*: )?Started .*?(?P<unit>[\w@.-]*(?:kafka|zookeeper)[\w@.-]*\.service)")
 _BACK_OFF: Final = re.compile(r".*Back-off restarting failed container(?: \S+ in pod (?P<pod>[\w.-]+?-\d+)_\S+)?")
 #: Gauges of a broker that are 0 while all is well.
@@ -65,8 +68,8 @@ _GAUGE: Final = re.compile(
     re.IGNORECASE,
 )
 _RPK_HEAD: Final = re.compile(
-    r"CLUSTER HEALTH OVERVIEW$|redpanda\.[\da-f-]{36}$|PARTITION\s+LEADER\s+EPOCH\s|ID\s+HOST\s+PORT(?:\s|$)|"
-    r"NAME\s+PARTITIONS\s+REPLICAS$|SUMMARY$"
+    r"CLUSTER HEALTH OVERVIEW$|redpanda\.[\da-f-]{36}$|PARTITION\s+LEADER\s+EPOCH\s|"
+    r"ID\s+HOST\s+PORT(?!.*\sENDPOINT_TYPE)(?:\s|$)|NAME\s+PARTITIONS\s+REPLICAS$|SUMMARY$"
 )
 #: A rule below a heading, a row of numbers, a named value.
 _RPK_ROW: Final = re.compile(r"={3,}$|-?\d+\*?\s+\S|[\w.-]+\s+\d+(?:\s+\d+)?$|[A-Z][\w -]*(?: \(\d+\))?:?(?:\s|$)")
@@ -81,9 +84,11 @@ _MOVE_FAILED: Final = re.compile(
 
 _DOCKER_PS, _COMPOSE_PS = "docker ps", "docker compose ps"
 _OF_DOCKER: Final = frozenset({_DOCKER_PS, _COMPOSE_PS})
+_ENDPOINTS: Final = "kafka-cluster list-endpoints"
 _HEADS: Final = (
     (_HANGING, "kafka-transactions"),
     (_PODS, "kubectl get pods"),
+    (re.compile(r"ID\s+HOST\s+PORT\s.*ENDPOINT_TYPE"), _ENDPOINTS),
     (re.compile(r"CONTAINER ID\s+IMAGE\s"), _DOCKER_PS),
     (re.compile(r"NAME\s+(?:IMAGE\s+)?COMMAND\s+SERVICE\s|Name\s+Command\s+State\b"), _COMPOSE_PS),
 )
@@ -123,6 +128,14 @@ class ToolsFormat:
             if pod is not None and pod["ready"] != pod["wanted"] and pod["status"] != "Completed":
                 self._gathered.complain("pod", pod["pod"], -1, line, detail=f"{pod['pod']} ({pod['status']})")
             return self._used(self._table)
+        if self._table == _ENDPOINTS and (found := _ENDPOINT.match(line.text)):
+            broker = number(found["id"], "broker")
+            if found["fenced"]:
+                self._gathered.say_dead(broker, "is fenced")
+                self._gathered.complain("gone", "", -1, line, broker=broker)
+            else:
+                self._gathered.say_alive(broker, "is not fenced")
+            return self._used(self._table)
         if self._table in _OF_DOCKER and (found := _CONTAINER.match(line.text)):
             self._container(found, line)
             return self._used(self._table)
@@ -148,9 +161,13 @@ class ToolsFormat:
     def _process(self, line: PastedLine) -> bool:
         """Reads what supervisors and the kernel report of processes and pods."""
         if ended := _ENDED.match(line.text):
-            name = ended["unit"] or ended["container"] or ended["killed"] or "a container"
+            name = ended["unit"] or ended["container"] or ended["killed"] or ""
             how = ended["how"] or ended["exited"] or ended["reason"] or "killed by the kernel: out of memory"
-            self._gathered.complain("process", name, -1, line, detail=f"{name} ({how})")
+            described = _DESCRIBED_POD.search(self._gathered.command.text) if ended["reason"] else None
+            if described is None:
+                self._gathered.complain("process", name, -1, line, detail=f"{name or 'a container'} ({how})")
+            else:
+                self._gathered.add_to_pod(described["pod"], how, line)
         elif back := _BACK.match(line.text):
             self._gathered.settle("process", back["unit"], line)
         elif pod := _BACK_OFF.match(line.text):

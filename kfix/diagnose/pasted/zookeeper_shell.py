@@ -3,8 +3,6 @@
 Braces are a znode only after its path. The argument of `set` or `create` is a command, not a state.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

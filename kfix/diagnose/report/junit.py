@@ -8,8 +8,6 @@
 - For a cluster in maintenance, failures and errors are skipped as well.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -6,8 +6,6 @@ diagnosed at all, `kfix_diagnosis_success` is 0 and the only metric. A cluster h
 that found something.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final

@@ -9,8 +9,6 @@
 - What the inventory mutes, and every finding of a cluster in maintenance, is a suppressed result.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime

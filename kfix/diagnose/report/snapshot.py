@@ -1,7 +1,5 @@
 """A snapshot in a few lines: what each source answered, which servers each vantage reached, and the requests sent."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime

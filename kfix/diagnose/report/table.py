@@ -59,6 +59,7 @@ def _deeds(run: UnfinishedRun) -> str:
     parts += [f"the result of {some(run.doubtful, _STEPS_SHOWN)} is unknown"] if run.doubtful else []
     parts += ["its throttles are still set"] if run.throttles else []
     parts += ["its settings of compaction are still set"] if run.compaction else []
+    parts += ["the retention that it holds is not restored"] if run.retention else []
     return "; ".join(parts) or "what it changed is unknown"
 
 

@@ -1,16 +1,11 @@
 """The verdict in one number: the exit code that every output of a diagnosis shares (docs/exit-codes.md)."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from kfix.core.diagnosis.finding import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS, Diagnosis, Severity
 from kfix.core.harmless import one_line
+from kfix.core.run import UnfinishedRun
 from kfix.core.wording import are, several
-
-if TYPE_CHECKING:
-    from kfix.core.run import UnfinishedRun
 
 _WORDS = {HEALTHY: "OK", WARNINGS: "WARNING", CRITICAL: "CRITICAL", CANNOT_TELL: "UNKNOWN"}
 #: A source that was not read: reports list it separately from the findings.

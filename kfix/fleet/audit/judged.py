@@ -5,8 +5,6 @@ previous audit; the rows of `partition_changes` and `findings` stay there, as fi
 digest of each cluster, for the checks over the fleet, adds their findings, and commits the files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final

@@ -1,7 +1,5 @@
 """Judges one stored cluster for an audit, and turns its findings into rows."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ The findings of an audit have the status compared with the previous audit. A cha
 output failed, or another person ran the audit. Then its report has the status compared with what it delivered.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date

@@ -4,8 +4,6 @@ An audit of a part of the fleet therefore leaves no gap for the clusters outside
 and named in a warning, so that it does not block later audits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date

@@ -1,7 +1,5 @@
 """Builds the report of an audit from the store; an audit of months ago is reported in the same way as the last one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date, timedelta

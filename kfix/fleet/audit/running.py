@@ -1,7 +1,5 @@
 """Runs an audit: judge, conclude, record, store. Every report is built from the stored result."""
 
-from __future__ import annotations
-
 import platform
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Judges failures of the stored clusters of a run: in SQL, or partition by partition where masks are too narrow."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ NULL only as the result of a join, no function beyond CASE, COALESCE, COUNT, SUM
 each engine has its own type for them.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from kfix.fleet.history.reading_sql import twelfths

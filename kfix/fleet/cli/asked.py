@@ -1,7 +1,5 @@
 """`kfix audit query --ask`: what it prints."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 from typing import Final

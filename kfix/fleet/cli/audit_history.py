@@ -1,7 +1,5 @@
 """`kfix audit history`: what many audits show together."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The outputs of an audit: the options that `kfix audit` and `kfix audit show` share, and writing them."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,44 +23,12 @@ from kfix.fleet.report.owner_messages import write_messages
 from kfix.fleet.report.prometheus import audit_metrics
 from kfix.fleet.report.verdict import exit_code, fail_on
 from kfix.front.console import console_on
+from kfix.front.options import AsJson
 from kfix.front.output_files import check_outputs
 from kfix.front.terminal import reader_is_gone, say
 from kfix.front.writing import STDOUT, write_output
 
-_FILE = "FILE"
-Html = Annotated[
-    str | None, typer.Option("--html", metavar=_FILE, help="A self-contained page with charts; works offline.")
-]
-Csv = Annotated[str | None, typer.Option("--csv", metavar=_FILE, help="One row per finding.")]
-ClustersCsv = Annotated[str | None, typer.Option("--clusters-csv", metavar=_FILE, help="One row per cluster.")]
-Markdown = Annotated[str | None, typer.Option("--markdown", metavar=_FILE, help="A short chat message.")]
-Prometheus = Annotated[
-    str | None, typer.Option("--prometheus", metavar=_FILE, help="Metrics for node_exporter's textfile collector.")
-]
-OwnerMessages = Annotated[
-    str | None,
-    typer.Option("--owner-messages", metavar="DIR", help="One Markdown message for each owner with news."),
-]
-OnlyNew = Annotated[
-    bool,
-    typer.Option("--only-new", help="Print nothing unless something is new, worse or newly unread."),
-]
-ChannelName = Annotated[
-    str | None,
-    typer.Option("--channel", metavar="NAME", help="Report what is new since the last delivery on this channel."),
-]
-Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Lines per section on the terminal.")]
-FailOn = Annotated[
-    str,
-    typer.Option(
-        "--fail-on",
-        metavar="LEVEL",
-        help="warning, critical, new-warning, new-critical or never: sets the exit code.",
-    ),
-]
-Days = Annotated[int, typer.Option("--days", metavar="N", min=1, max=3660, help="Days of history in the report.")]
-
-
+_FILE: Final = "FILE"
 #: The channels of --only-new, --markdown and --owner-messages without --channel.
 ONLY_NEW: Final = "only-new"
 MARKDOWN: Final = "markdown"
@@ -77,18 +43,42 @@ class Outputs:
     delivery is recorded once it was written; a named channel always is, and output on a terminal only then.
     """
 
-    html: str | None = None
-    csv: str | None = None
-    clusters_csv: str | None = None
-    markdown: str | None = None
-    prometheus: str | None = None
-    json: bool = False
-    only_new: bool = False
-    limit: int = 20
-    fail_on: str = "warning"
-    channel: str | None = None
+    html: Annotated[
+        str | None, typer.Option("--html", metavar=_FILE, help="A self-contained page with charts; works offline.")
+    ] = None
+    csv: Annotated[str | None, typer.Option("--csv", metavar=_FILE, help="One row per finding.")] = None
+    clusters_csv: Annotated[str | None, typer.Option("--clusters-csv", metavar=_FILE, help="One row per cluster.")] = (
+        None
+    )
+    markdown: Annotated[str | None, typer.Option("--markdown", metavar=_FILE, help="A short chat message.")] = None
+    prometheus: Annotated[
+        str | None, typer.Option("--prometheus", metavar=_FILE, help="Metrics for node_exporter's textfile collector.")
+    ] = None
+    owner_messages: Annotated[
+        str | None,
+        typer.Option("--owner-messages", metavar="DIR", help="One Markdown message for each owner with news."),
+    ] = None
+    json: AsJson = False
+    only_new: Annotated[
+        bool, typer.Option("--only-new", help="Print nothing unless something is new, worse or newly unread.")
+    ] = False
+    channel: Annotated[
+        str | None,
+        typer.Option("--channel", metavar="NAME", help="Report what is new since the last delivery on this channel."),
+    ] = None
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Lines per section on the terminal.")] = 20
+    days: Annotated[
+        int, typer.Option("--days", metavar="N", min=1, max=3660, help="Days of history in the report.")
+    ] = 30
+    fail_on: Annotated[
+        str,
+        typer.Option(
+            "--fail-on",
+            metavar="LEVEL",
+            help="warning, critical, new-warning, new-critical or never: sets the exit code.",
+        ),
+    ] = "warning"
     records: bool = False
-    owner_messages: str | None = None
 
     def check(self) -> None:
         """Raises UsageError for a wrong level, channel or missing folder, before the audit begins."""

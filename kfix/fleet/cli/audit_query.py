@@ -1,7 +1,5 @@
 """`kfix audit query`: one SELECT over the store."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated, Any
 

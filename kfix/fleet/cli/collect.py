@@ -2,8 +2,6 @@
 store.
 """
 
-from __future__ import annotations
-
 import shlex
 import sys
 from typing import Annotated
@@ -12,38 +10,21 @@ import typer
 
 from kfix.core.inventory.model import Inventory
 from kfix.core.wording import several
-from kfix.fleet.cli.inventory import (
-    Clusters,
-    ClusterTimeout,
-    Concurrency,
-    InventoryPath,
-    OfDate,
-    Owners,
-    RunName,
-    StorePlace,
-    Tags,
-    the_store,
-)
+from kfix.fleet.cli.inventory import FleetReading, InventoryPath, StorePlace, the_store
 from kfix.fleet.collect.importing import import_files
 from kfix.fleet.collect.ingesting import ingest_rings
 from kfix.fleet.collect.run import collected
 from kfix.fleet.inventory import chosen, the_day
 from kfix.fleet.report.collecting import collected_json, progress, show_collected
 from kfix.front.console import console_on
+from kfix.front.grouped import with_options
 from kfix.front.options import AsJson
 from kfix.front.terminal import say, say_json
 
 
+@with_options
 def collect(
-    inventory: InventoryPath = None,
-    store: StorePlace = None,
-    cluster: Clusters = None,
-    tag: Tags = None,
-    owner: Owners = None,
-    day: OfDate = None,
-    run: RunName = None,
-    concurrency: Concurrency = 32,
-    timeout: ClusterTimeout = None,
+    reading: FleetReading,
     processes: Annotated[
         int | None, typer.Option("--processes", metavar="N", help="Default: one per core for a large fleet, else 1.")
     ] = None,
@@ -51,17 +32,17 @@ def collect(
     json_output: AsJson = False,
 ) -> None:
     """Read many clusters at once and store the snapshots as one run. Clusters are not changed."""
-    place = the_store(store)
-    loaded = chosen(inventory, cluster or (), tag or (), owner or ())
+    place = the_store(reading.store)
+    loaded = reading.chosen()
     for line in loaded.warnings:
         say(f"warning: {line}", err=True)
     made, collection = collected(
         place,
         loaded,
-        the_day(day),
-        run,
-        concurrency=concurrency,
-        timeout=timeout,
+        the_day(reading.day),
+        reading.run,
+        concurrency=reading.concurrency,
+        timeout=reading.timeout,
         processes=processes,
         progress=lambda total: progress(total, console_on(sys.stderr), quiet=quiet),
         say=lambda text: say(text, err=True),

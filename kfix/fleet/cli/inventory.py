@@ -1,13 +1,13 @@
 """`kfix fleet check`, and the options that the fleet commands share."""
 
-from __future__ import annotations
-
 import sys
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
 from kfix.core.errors import UsageError
+from kfix.core.inventory.load import Loaded
 from kfix.fleet.inventory import checked, chosen
 from kfix.fleet.report.inventory import inventory_json, show_inventory
 from kfix.front.console import console_on
@@ -35,11 +35,6 @@ Clusters = Annotated[
     typer.Option("--cluster", "-c", metavar="PATTERN", help="Only clusters of this name; * and ?."),
 ]
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Only clusters with this tag.")]
-Concurrency = Annotated[int, typer.Option("--concurrency", metavar="N", help="Clusters read at once.")]
-ClusterTimeout = Annotated[
-    float | None,
-    typer.Option("--timeout", parser=duration, metavar="TIME", help="Timeout per cluster; overrides the inventory."),
-]
 Owners = Annotated[list[str] | None, typer.Option("--owner", metavar="OWNER", help="Only clusters of this owner.")]
 
 
@@ -48,6 +43,29 @@ def the_store(given: str | None) -> str:
     if not given:
         raise UsageError("no store is given", hint="--store DIR|URL, or KFIX_STORE")
     return given
+
+
+@dataclass(frozen=True, slots=True)
+class FleetReading:
+    """The options of a command that reads clusters into a run of the store."""
+
+    inventory: InventoryPath = None
+    store: StorePlace = None
+    cluster: Clusters = None
+    tag: Tags = None
+    owner: Owners = None
+    day: OfDate = None
+    run: RunName = None
+    concurrency: Annotated[int, typer.Option("--concurrency", metavar="N", help="Clusters read at once.")] = 32
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            "--timeout", parser=duration, metavar="TIME", help="Timeout per cluster; overrides the inventory."
+        ),
+    ] = None
+
+    def chosen(self) -> Loaded:
+        return chosen(self.inventory, self.cluster or (), self.tag or (), self.owner or ())
 
 
 def check(

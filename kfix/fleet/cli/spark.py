@@ -1,7 +1,5 @@
 """The options of commands that can run on Spark."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
 from kfix.core.wording import several
+from kfix.fleet.audit.reading import DAYS
+from kfix.fleet.audits import with_answers
 from kfix.fleet.cli.audit_outputs import Outputs
 from kfix.fleet.cli.inventory import OfDate, StorePlace, the_store
 from kfix.fleet.demo.fleet import DemoFleet, make_demo
@@ -94,9 +98,9 @@ def demo(
     outputs.check()
     wish = DemoFleet(datetime.now(UTC).date(), clusters, partitions, days, sick, racks, seed)
 
-    outputs.write(
-        make_demo(
-            place, wish, processes, lambda total: progress(total, console_on(sys.stderr), quiet=False, what="audited")
-        )
-    )
+    def shown(total: int) -> AbstractContextManager[Callable[[str, str], None]]:
+        return progress(total, console_on(sys.stderr), quiet=False, what="audited")
+
+    report = make_demo(place, wish, processes, shown)
+    outputs.write(report if html is None else with_answers(place, report, days=DAYS))
     say(f"the store is {place}: kfix audit show --store {place}; kfix audit query ... --store {place}", err=True)

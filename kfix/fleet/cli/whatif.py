@@ -1,7 +1,5 @@
 """`kfix fleet whatif`: what would stop in a fleet if brokers or a rack went down. It reads a stored run."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Reads one cluster and writes it into a run."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A snapshot keeps the time at which it was taken: it becomes part of a run of tha
 anything is written, and what the store has is never replaced.
 """
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Mapping, Sequence

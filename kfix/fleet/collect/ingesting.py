@@ -4,8 +4,6 @@ The rows are in `partition_changes`, in runs of their own, one for each cluster 
 A change that is there already is not added again, so that a ring can be read as often as one likes while it is written.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ Decoding and storing are bound by the processor, and a Python process uses one c
 send the result of each cluster to the parent. A worker that dies is replaced once, for its unfinished clusters.
 """
 
-from __future__ import annotations
-
 import contextlib
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """One collection run, new or resumed: reads its clusters in parallel, and writes its manifest. None is changed."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import platform

@@ -1,7 +1,5 @@
 """A demo fleet: seeded synthetic clusters with days of history, so that the audit can be tried without Kafka."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

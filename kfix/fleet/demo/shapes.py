@@ -1,7 +1,5 @@
 """The parameters of a synthetic cluster: topics, unhealthy partitions, and the few shapes of its partitions."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

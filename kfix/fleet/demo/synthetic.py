@@ -5,8 +5,6 @@ A snapshot with one partition per shape therefore goes through the real derivati
 are repeated by index. `snapshot_of` builds the same cluster partition by partition, and a test compares both.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """The engine for one machine: a process pool runs the work, DuckDB evaluates SQL. It needs no Java and no service."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

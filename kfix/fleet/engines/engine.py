@@ -1,7 +1,5 @@
 """The engine of an audit: a process pool and DuckDB on one machine, or Spark. Both run the same work and SQL."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar

@@ -1,7 +1,5 @@
 """Chooses and opens the engine of an audit. Without --spark nothing of Spark is imported."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec

@@ -5,8 +5,6 @@ chunks per worker are in progress, so memory does not grow with the fleet. If a 
 by name; a name that kills its worker again is a failure and affects no other.
 """
 
-from __future__ import annotations
-
 import gc
 import multiprocessing
 import os

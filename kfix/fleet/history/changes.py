@@ -4,8 +4,6 @@ Values that one of both snapshots does not show are not compared. The leader is 
 unknown, and another one what it is once it is known again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -132,17 +130,14 @@ def _aligned(old: Any, new: Any) -> tuple[Any, Any]:
     )
     if old.select(keys).equals(new.select(keys)):
         return old, new
-    sides = [t.select(keys).append_column(at, pa.array(range(t.num_rows), pa.int64())) for t, at in _numbered(old, new)]
+    both = ((old, "old"), (new, "new"))
+    sides = [t.select(keys).append_column(at, pa.array(range(t.num_rows), pa.int64())) for t, at in both]
     rows = (
         sides[0]
         .join(sides[1], keys, join_type="full outer", use_threads=False)
         .sort_by([(k, "ascending") for k in keys])
     )
     return old.take(_one(rows["old"])), new.take(_one(rows["new"]))
-
-
-def _numbered(old: Any, new: Any) -> tuple[tuple[Any, str], tuple[Any, str]]:
-    return (old, "old"), (new, "new")
 
 
 def _others(before: Any, now: Any) -> frozenset[str]:

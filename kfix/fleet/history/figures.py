@@ -1,7 +1,5 @@
 """Figures over episodes and changes: times to repair, repeat offenders by owner and version, churn, growth. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date

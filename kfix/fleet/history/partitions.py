@@ -11,9 +11,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from kfix.core.errors import KfixError
@@ -38,11 +39,14 @@ class StoredSnapshot:
     taken_at: float
     topics: tuple[str, ...]
 
-    def observed(self) -> Observed:
-        """Raises KfixError if a file is damaged or cannot be read."""
+    def observed(self, part: Sequence[str]) -> Observed:
+        """Returns its state; `part` are the clusters of which the topics are read at once.
+
+        Raises KfixError if a file is damaged or cannot be read.
+        """
         columns = Columns(place_of(self.stored.partitions), STATES, self.stored.groups)
         states = columns.table(STATES)
-        topics = _topics(self.topics, self.stored.name)
+        topics = _topics(self.topics, self.stored.name, tuple(part))
         return Observed(round(self.taken_at * 1000), states, topics, partial(_eligible, self.stored))
 
 
@@ -81,11 +85,13 @@ class WriteChanges:
         recreated: dict[str, frozenset[str]] = {}
         errors: dict[str, str] = {}
 
+        names = sorted({seen.stored.name for each in clusters for seen in (each.now, each.before) if seen is not None})
+
         def rows() -> Iterator[Any]:
             for each in clusters:
                 try:
-                    before = None if each.before is None else each.before.observed()
-                    found = changes(each.cluster, before, each.now.observed(), why=each.why)
+                    before = None if each.before is None else each.before.observed(names)
+                    found = changes(each.cluster, before, each.now.observed(names), why=each.why)
                 except KfixError as error:
                     errors[each.cluster] = str(error)
                     continue
@@ -135,13 +141,21 @@ def _snapshots(run: Run) -> Mapping[str, StoredSnapshot]:
     }
 
 
-def _topics(places: Iterable[str], cluster: str) -> Any:
-    for place in map(place_of, places):
-        with readable_errors(place):
-            rows = read_table(place, columns=[*IDENTITY], filters=ds.field("cluster") == cluster, use_threads=False)
+def _topics(places: Iterable[str], cluster: str, part: tuple[str, ...]) -> Any:
+    for place in places:
+        rows = _topics_of(place, part)
+        rows = rows.filter(pc.equal(rows["cluster"], cluster)).select([*IDENTITY])
         if rows.num_rows:
             return rows
     return TOPICS.file_schema.empty_table().select([*IDENTITY])
+
+
+@lru_cache(2)
+def _topics_of(text: str, part: tuple[str, ...]) -> Any:
+    """Reads the topics of some clusters; the last two files are kept: those of the snapshots before and now."""
+    place, wanted = place_of(text), ds.field("cluster").isin([*part])
+    with readable_errors(place):
+        return read_table(place, columns=["cluster", *IDENTITY], filters=wanted, use_threads=False)
 
 
 def _eligible(stored: StoredCluster) -> Eligible:

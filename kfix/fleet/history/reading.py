@@ -4,8 +4,6 @@ A part that cannot be read because a file is damaged is left out: its reason is 
 `unknown`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime

@@ -5,8 +5,6 @@ seconds since the epoch). `chosen` has a row for each cluster: `last_seq` (the l
 (that was long before the last audit) and `seconds` (from the first to the last audit that read it).
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 

@@ -4,8 +4,6 @@ Each cluster is compared with the last audit that read it, so an audit of a part
 read a cluster, leaves no gap.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ To the rules of `kfix.fleet.audit.sql` they add: text is STRING; a row that yiel
 kinds, so that each large table is scanned once.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 #: A row for each change since the previous run, but for those of partitions. `pairs` has for each cluster that both

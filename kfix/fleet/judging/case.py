@@ -1,7 +1,5 @@
 """Judges a stored cluster: it is opened as the case file that the checks of a live diagnosis judge."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The partitions of a stored cluster: rows by condition, and totals that are columns or part of the document."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The answer to a question of the fleet, as a report shows it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ The store keeps these rows (`kfix.fleet.store.audits`): their fields are its col
 added at the end; a field is never renamed and never changes its type.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date

@@ -1,7 +1,5 @@
 """What a channel has reported: a channel is an output whose readers see only news, such as the mail of a cron job."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date

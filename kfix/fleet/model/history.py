@@ -3,8 +3,6 @@
 All times are UTC. A time between two audits is only known to lie between them: bounds state how far.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime

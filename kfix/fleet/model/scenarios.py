@@ -4,8 +4,6 @@ The store keeps these rows (table `scenarios`): their fields are its columns, in
 end; a field is never renamed and never changes its type.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date

@@ -1,7 +1,5 @@
 """Answers a question, and names the clusters of which its facts were not read: their silence is no all-clear."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 

@@ -8,8 +8,6 @@
 -- unknown: what no source shows            and the answer therefore lacks
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache

@@ -1,4 +1,4 @@
--- Which partitions change their leader most often?
+-- Which partitions changed their leader most often in these days?
 -- columns: cluster, topic, partition, times, days, first, last
 -- tables: partition_changes
 WITH states AS (

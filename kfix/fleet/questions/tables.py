@@ -28,8 +28,8 @@ def tables(
     """Returns the tables by name: audits of the last `days` days, what was collected by the last `snapshots` runs.
 
     `runs` has all runs, and `partition_changes` all changes: a state may have begun long ago. With `run` all others are
-    those of that run. Clusters have the names that the last audit knows. With `only`, other tables are not opened.
-    Raises UsageError if there is no such run.
+    those of that run. Clusters have the names that the last audit knows. With `only`, other tables are not opened, and
+    changes are those of these days, too. Raises UsageError if there is no such run.
     """
     opened = [spec for spec in ALL if only is None or spec in (RUNS, AUDITS) or spec.name in only]
     there = {spec: [f for f in StoreTable(root, spec).files() if run in ("", f.run)] for spec in opened}
@@ -39,13 +39,16 @@ def tables(
             f"{root}: no complete run{f' called {run!r}' if run else ''}",
             hint="kfix audit or kfix fleet collect creates one; kfix fleet runs lists the stored runs",
         )
-    first = max((day for day, _ in judged), default=date.max) - timedelta(days=days - 1)
+    changed = {f.day for f in there.get(PARTITION_CHANGES, ())}
+    first = max({day for day, _ in judged} or changed or {date.max}) - timedelta(days=days - 1)
     lately = {each for each in judged if each[0] >= first}
     newest = {*_newest(root, there[RUNS], snapshots)}
 
     def wanted(day: date, name: str, spec: object) -> bool:
-        if spec is RUNS or spec is PARTITION_CHANGES:
+        if spec is RUNS:
             return True
+        if spec is PARTITION_CHANGES:
+            return only is None or day >= first
         return (day, name) in (lately if spec in AUDITED else newest)
 
     last = audits(root, max((day for day, _ in StoreTable(root, AUDITS).runs()), default=date.max), damaged=[])

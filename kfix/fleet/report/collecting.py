@@ -1,7 +1,5 @@
 """Progress of collecting: a bar on a terminal, plain lines in a pipe; and the outcome."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

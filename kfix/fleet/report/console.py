@@ -1,7 +1,5 @@
 """An audit for a terminal or a cron mail: headline, clusters of unknown state, what to do first, riskiest clusters."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from rich.console import Console

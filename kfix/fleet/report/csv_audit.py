@@ -5,8 +5,6 @@ a formula (it begins with = + - @) is prefixed with a quote; a line break within
 score or time is an empty cell.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Score cards by owner and by tag: what a team answers for, worst first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated

@@ -1,7 +1,5 @@
 """The history of many audits for a terminal: what is open and for how long, time to repair, what flaps, what grows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from typing import Any, Final

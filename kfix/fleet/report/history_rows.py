@@ -1,7 +1,5 @@
 """The history of many audits as JSON, `kfix.history/v1`, and its episodes as CSV."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 

@@ -1,7 +1,5 @@
 """The clusters of a fleet and the runs of its store, as tables and as JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """An audit as JSON, `kfix.audit/v1`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from datetime import date

@@ -4,8 +4,6 @@ Names and commands are in code spans, which chat tools do not interpret; prose i
 entries it leaves out.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from kfix.core.harmless import for_markdown, for_markdown_code, shortened

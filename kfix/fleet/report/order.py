@@ -1,7 +1,5 @@
 """What to do first: the open findings of an audit as entries, one for each cause. All outputs show this list."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

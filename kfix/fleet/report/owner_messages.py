@@ -1,7 +1,5 @@
 """One Markdown message for each owner with news: only the owner's clusters, news first."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace

@@ -5,8 +5,6 @@ An unknown value is absent, never 0 and never NaN: a mean over clusters stays ri
 check.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final

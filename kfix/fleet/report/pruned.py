@@ -1,7 +1,5 @@
 """The table of old runs and audits that `kfix fleet prune` lists or has deleted."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The rows of a query as a table, JSON or CSV. Columns and types depend on the query."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """The totals of an audit, and which findings are news. All outputs use these functions, so they agree."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

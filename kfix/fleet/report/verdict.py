@@ -1,7 +1,5 @@
 """The exit code of an audit by `--fail-on`; it is the same for every output (docs/exit-codes.md)."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from kfix.core.diagnosis.finding import CANNOT_TELL, CRITICAL, HEALTHY, WARNINGS

@@ -1,7 +1,5 @@
 """What a failure would do to a fleet, for people and as JSON, with the exit code of `kfix whatif`."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Final, Literal

@@ -1,7 +1,5 @@
 """Wording that all outputs share: the headline, names on one line, the next step of a finding, amounts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Reads the partitions of one cluster column by column, on demand. No value becomes a Python object unasked."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import cached_property

@@ -7,8 +7,6 @@ A file is written only after the output was, and replaces nothing but the file o
 between, the next audit reports the same news again. A channel keeps its last deliveries.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -5,8 +5,6 @@ replaces one run (`day`, `run`) as a whole: a reader sees the run before it or a
 of it. A file that was written, but never committed, is in no table; `clean` deletes it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

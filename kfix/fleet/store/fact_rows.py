@@ -3,8 +3,6 @@
 The small ones are part of the document that a staged cluster leaves behind, as lists in the order of the columns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any, Final

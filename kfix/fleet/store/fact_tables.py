@@ -3,8 +3,6 @@
 A cluster whose snapshot lacks these facts has no row in any of them, nor in `facts`: then nothing is known of it.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import pyarrow as pa

@@ -3,8 +3,6 @@
 What needs all partitions is counted once, when the cluster is stored (`counted`), and is part of the document.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime

@@ -3,8 +3,6 @@
 Pages have checksums, which each reader verifies: a byte that the disk changed is an error, and no other value.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any, Final
 

@@ -4,8 +4,6 @@ The same client, hdfs-native, is compiled into deltalake, so that files and comm
 `HADOOP_CONF_DIR` and `HADOOP_USER_NAME`.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, Final
 from urllib.parse import urlsplit

@@ -2,8 +2,6 @@
 `transitions` and `episodes`. `kfix fleet ingest` adds what `kfix watch` recorded to `partition_changes`.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import pyarrow as pa

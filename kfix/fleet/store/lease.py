@@ -7,8 +7,6 @@ file that must not exist yet. All commits carry the same transaction name, so th
 table has no rows.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 import time

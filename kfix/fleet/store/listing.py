@@ -1,7 +1,5 @@
 """Lists the runs of a store: complete, unfinished and damaged ones. An unfinished run can be resumed."""
 
-from __future__ import annotations
-
 import json
 import time
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 The mappings are complete: every lookup returns what the snapshot returned. Only iterating over a whole mapping is slow.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial

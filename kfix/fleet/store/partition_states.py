@@ -1,7 +1,5 @@
 """The table `partition_states` and what a failure needs of a cluster, by way of the document of a staged cluster."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

@@ -3,8 +3,6 @@
 Each audit notes in its manifest all renames so far; rows that were stored before keep the name of their day.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date

@@ -4,8 +4,6 @@ Facts about all partitions that the columns do not hold are computed here, once:
 those ids no longer exist, when each broker left, and how many partitions each broker knows.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Reads complete runs: what they collected, and where each of their clusters is in the tables."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ A reader asks for columns by name and ignores unknown ones; a missing one is an 
 integers have 64 bits: this costs nothing on disk and allows copying them in bulk.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, Final
 

@@ -4,8 +4,6 @@ The sieve only picks candidates; the catalogue's own loop (`predicate.compile_al
 of their terms (`not deleting`, `leader >= 0`), so every term is worked out once a cluster.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce

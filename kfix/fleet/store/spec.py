@@ -3,8 +3,6 @@
 All tables are partitioned by `day` and `run`: a run is one partition, which a commit replaces as a whole.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date

@@ -1,7 +1,5 @@
 """Rows of the store as the input of a statement."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date

@@ -5,8 +5,6 @@ a shared file system as well. Elsewhere it is a lease (`lease`): it is renewed w
 process takes it over once it has expired.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Columns are added, never renamed, and never change their type. All integers have 64 bits, all times are UTC.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Who holds a lock: a process, its host and user, and since when."""
 
-from __future__ import annotations
-
 import getpass
 import os
 import platform

@@ -1,7 +1,5 @@
 """Packs data and scripts for the page (gzip, base64), so that no name can end a script element."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """The colours of the page in both schemes. Text and marks on `bg` and `panel`, and `on` on marks: contrast >= 4.5."""
 
-from __future__ import annotations
-
 from typing import Final
 
 LIGHT: Final = {

@@ -1,7 +1,5 @@
 """Writes a partition's assignment with the replicas that it has: as it is, or in another order."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from kfix.core.args import ArgKind, Args

@@ -5,8 +5,6 @@ An action never asks and never retries. `freeze` runs at plan time and makes eve
 before `apply`, whether or not the runbook's author named them.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

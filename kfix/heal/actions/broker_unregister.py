@@ -4,8 +4,6 @@ Kafka accepts it for a live broker, and for one that holds replicas, as well. So
 broker is fenced, that nothing answers at its address, and that nothing is assigned to it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 

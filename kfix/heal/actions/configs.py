@@ -1,7 +1,5 @@
 """Sets configuration of topics and brokers, and the way back."""
 
-from __future__ import annotations
-
 import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping

@@ -6,8 +6,6 @@ the whole cluster: all diverged partitions switch to ZooKeeper's state, and topi
 one that could lose records blocks it (`reelection_is_safe`). During a migration to KRaft it must never be done.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -18,7 +16,7 @@ from kfix.heal.actions.base import Action, ActionStatus, Checks, Kinds, Names, N
 from kfix.heal.model.facts import Fact, ReadFact, about_cluster
 from kfix.heal.model.plan import CheckCall, Estimate, Gate, Risk
 
-_MAX_LOSS = "none: reelection_is_safe must show just before that no partition of the cluster would lose records"
+_MAX_LOSS = "none: a check right before must show that no partition of the cluster would lose records"
 
 
 class ControllerReelect(Action):

@@ -4,8 +4,6 @@ A change in the safer direction can still stop producers or fill disks, so its g
 direction, or in an unknown one, is `typed`. Every other key needs only the approval of the plan.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

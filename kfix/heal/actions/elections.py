@@ -1,7 +1,5 @@
 """Elects an in-sync leader of one partition. `leader_elect_unclean` elects one that is not in sync."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar, NamedTuple

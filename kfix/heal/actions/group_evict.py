@@ -5,8 +5,6 @@ place stays. The plan holds state and last generation of the group: if they diff
 rebalance, and nothing is sent. The process of the member is not stopped: it joins again by itself as soon as it polls.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import ClassVar

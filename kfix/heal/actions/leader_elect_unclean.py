@@ -8,8 +8,6 @@ its last record is the winner's: a log of an older epoch may end with records of
 uncounted. An unknown loss is not a loss of zero: the operator accepts any loss, or nothing happens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Steps that kfix does not do itself: a person acts, or the cluster recovers by itself."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 

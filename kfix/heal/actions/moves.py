@@ -1,7 +1,5 @@
 """Moves replicas to other brokers, and cancels a reassignment that is in progress."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar

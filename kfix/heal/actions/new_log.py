@@ -4,8 +4,6 @@ It copies the longest metadata log that could be read, and puts a fence behind i
 exists is changed; a person starts the controller with it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import ClassVar, Final

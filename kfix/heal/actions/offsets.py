@@ -1,7 +1,5 @@
 """Writes records into the offsets topic: a group's commits, a tombstone, and one that begins a new segment."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace

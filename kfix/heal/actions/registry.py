@@ -8,19 +8,21 @@ from kfix.core.args import ABSENT, ArgKind, Args, ArgValue
 from kfix.heal.actions.assignment import ReassignNoop, ReassignReorder
 from kfix.heal.actions.base import Action
 from kfix.heal.actions.broker_unregister import BrokerUnregister
-from kfix.heal.actions.compaction import CompactionHasten, CompactionRestore
+from kfix.heal.actions.compaction import CompactionHasten, CompactionRestore, RetentionHold, RetentionRestore
 from kfix.heal.actions.configs import ConfigSet
 from kfix.heal.actions.controller_reelect import ControllerReelect
 from kfix.heal.actions.elections import ElectIsr, ElectPreferred
 from kfix.heal.actions.group_evict import GroupEvict
 from kfix.heal.actions.leader_elect_unclean import ElectUnclean
 from kfix.heal.actions.manual import BringBack, Manual, WaitAction
+from kfix.heal.actions.metadata_version import MetadataVersionRaise
 from kfix.heal.actions.moves import ReassignCancel, ReassignMove
 from kfix.heal.actions.new_log import MetadataLogWrite
 from kfix.heal.actions.offsets import OffsetsCommit, OffsetsRoll, OffsetsSkip, OffsetsTombstone
 from kfix.heal.actions.restart import ManualRestart, ManualUpgrade, NodeRestart, NodeUpgrade
 from kfix.heal.actions.throttles import ThrottleRate, ThrottleRemove, ThrottleReplicas, ThrottleRestore
 from kfix.heal.actions.transactions import TransactionAbort, TransactionEnd
+from kfix.heal.actions.voters import VoterAdd, VoterRemove
 
 ALL: Mapping[str, Action] = {
     action.name: action
@@ -36,6 +38,7 @@ ALL: Mapping[str, Action] = {
         ElectUnclean(),
         Manual(),
         MetadataLogWrite(),
+        MetadataVersionRaise(),
         BringBack(),
         ManualRestart(),
         ManualUpgrade(),
@@ -49,12 +52,16 @@ ALL: Mapping[str, Action] = {
         ReassignMove(),
         ReassignNoop(),
         ReassignReorder(),
+        RetentionHold(),
+        RetentionRestore(),
         ThrottleRate(),
         ThrottleRemove(),
         ThrottleReplicas(),
         ThrottleRestore(),
         TransactionAbort(),
         TransactionEnd(),
+        VoterAdd(),
+        VoterRemove(),
         WaitAction(),
     )
 }
@@ -99,11 +106,15 @@ _NAMED_EXAMPLES: Mapping[str, ArgValue] = {
     "do": "WHAT TO DO",
     "role": "broker",
     "command": "COMMAND {node}",
+    "version": "4.3.1",
     "copies": "/LOG_DIR,/LOG_DIR",
     "seed": "/LOG_DIR",
     "into": "/NEW_LOG_DIR",
     "lost": "1,2",
     "unread": "",
+    "directory": "DIRECTORY_ID",
+    "by": "NEW_DIRECTORY_ID",
+    "address": "CONTROLLER://HOST:PORT",
     "group": "GROUP",
     "member": "MEMBER_ID",
     "client": "CLIENT",

@@ -1,7 +1,5 @@
 """Restarts or upgrades one node at a time: by the site's own command or, if the inventory names none, by a person."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping
 from typing import ClassVar, Final, NoReturn

@@ -1,7 +1,5 @@
 """Sets, removes and restores replication throttles of topics and brokers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Ends transactions: an open one by its coordinator, a hanging one by its marker."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """`kfix runbook list`, `show`, `doc`, `validate`, `schema`, `test`: the commands that need no cluster."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterator

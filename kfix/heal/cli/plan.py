@@ -1,7 +1,5 @@
 """`kfix runbook plan`, `apply`, `countersign`: from a finding or request to a plan, and from a plan to its proof."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import time
@@ -14,10 +12,12 @@ import typer
 from kfix.core.access import Access
 from kfix.core.application import App
 from kfix.core.clusters import DiagnoseOptions, SnapshotOptions
+from kfix.core.diagnosis.finding import REQUEST
 from kfix.core.errors import UsageError
 from kfix.core.timing import TIMING, DiagnosisTimes
 from kfix.core.wording import several
 from kfix.front import completion
+from kfix.front.grouped import with_options
 from kfix.front.options import (
     Ack,
     Approve,
@@ -36,7 +36,7 @@ from kfix.front.options import (
     StepByStep,
     TransactionGrace,
 )
-from kfix.front.reaching import ClusterOptions, is_given, reaches
+from kfix.front.reaching import ClusterOptions, is_given
 from kfix.front.seam import the_app
 from kfix.front.terminal import say_document, say_json
 from kfix.front.text import a_reason
@@ -57,7 +57,7 @@ HAS_STEPS = 10
 HAS_TYPED_STEPS = 11
 
 
-@reaches
+@with_options
 def plan(
     ctx: typer.Context,
     name: RunbookName,
@@ -87,7 +87,7 @@ def plan(
         typer.Option("--exit-code", help="Exit with 10 if the plan has steps, 11 if one of them needs a typed phrase."),
     ] = False,
 ) -> None:
-    """Plan a remedy or a request, and show the plan. Nothing is changed."""
+    """Plan a remedy or a request, and show the plan; nothing is changed."""
     app, access, out = the_app(ctx), reach.access(), Out.of(json_output)
     options = _options(debounce, transaction_grace, access, out)
     _refuse_existing(output, json_out)
@@ -180,7 +180,7 @@ def _write_moves(made: Plan, path: Path, out: Out) -> None:
     out.people.print(f"  {command}", soft_wrap=True)
 
 
-@reaches
+@with_options
 def apply(
     ctx: typer.Context,
     reach: ClusterOptions,
@@ -282,7 +282,7 @@ def _apply_each(
                 result = cluster.carry_out(made, approval, attendance, just_now, runbooks)
             out.close(made, result, access)
             changed += result.changed
-            if asked.finding is not None:
+            if asked.finding is not None or one.code == REQUEST:
                 out.left(app, made, result, access)
 
 

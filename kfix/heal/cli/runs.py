@@ -1,7 +1,5 @@
 """`kfix runbook history`, `resume`, `abort`, `rollback`, `throttle`, `verify`: commands on existing runs."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import asdict
 from typing import Annotated
@@ -13,8 +11,9 @@ from kfix.core.harmless import lines
 from kfix.core.wording import rate_text, several
 from kfix.front import completion
 from kfix.front.console import console_on
+from kfix.front.grouped import with_options
 from kfix.front.options import Ack, Approve, AsJson, Countersign, PlanOut, PolicyFile, RunId, StepByStep
-from kfix.front.reaching import ClusterOptions, reaches
+from kfix.front.reaching import ClusterOptions
 from kfix.front.seam import the_app
 from kfix.front.terminal import say, say_document, say_json
 from kfix.front.text import a_reason
@@ -28,7 +27,7 @@ from kfix.heal.session.session import Approval, for_plan, healing, rethrottle
 from kfix.heal.session.site import Site
 
 
-@reaches
+@with_options
 def resume(
     ctx: typer.Context,
     run: RunId,
@@ -61,7 +60,7 @@ def resume(
     out.left(app, plan, result, access)
 
 
-@reaches
+@with_options
 def abort(
     ctx: typer.Context,
     run: RunId,
@@ -69,7 +68,7 @@ def abort(
     reach: ClusterOptions,
     json_output: AsJson = False,
 ) -> None:
-    """End a killed or stopped run: remove its throttles, restore compaction, and keep its other changes."""
+    """End a killed or stopped run: remove its throttles, restore the topic's settings, and keep the rest."""
     app = the_app(ctx)
     access = reach.access(of_a_plan=True)
     why = a_reason(reason)
@@ -81,7 +80,7 @@ def abort(
     out.people.print(aborted(ended), soft_wrap=True)
 
 
-@reaches
+@with_options
 def rollback(
     ctx: typer.Context,
     run: RunId,
@@ -135,14 +134,14 @@ def throttle(
         say_json({"run": done.run, "bytes_per_second": done.bytes_per_second})
 
 
-@reaches
+@with_options
 def verify(
     ctx: typer.Context,
     run: RunId,
     reach: ClusterOptions,
     json_output: AsJson = False,
 ) -> None:
-    """Prove again that what a run healed is still healthy. Nothing is changed."""
+    """Prove again that what a run healed is still healthy; nothing is changed."""
     app = the_app(ctx)
     access = reach.access(of_a_plan=True)
     found = Site(app.environ).store().find(run)

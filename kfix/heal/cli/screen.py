@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -78,15 +77,16 @@ class Out:
         """Prints what is left to heal after a plan of one finding that changed something."""
         if not result.changed or plan.undoes:
             return
-        keys = left_by(app, access, plan)
-        if keys is None:
+        found = left_by(app, access, plan)
+        if found is None:
             self.people.print(
                 styled("whether more findings of this kind are left was not read: kfix diagnose", "yellow")
             )
-        elif keys:
-            more = f"not healed by this plan: {several(len(keys), 'more finding')}, {some(keys)}"
-            command = shlex.join(["kfix", "runbook", "apply", plan.runbook.id, *access.options()])
-            self.people.print(styled(f"{more}. To heal the rest: {command}", "yellow"), soft_wrap=True)
+        elif found:
+            more = f"not healed by this plan: {several(len(found), 'more finding')}, {some([*found])}"
+            commands = [command for command in dict.fromkeys(found.values()) if command]
+            rest = f". To heal {'the rest' if len(commands) == 1 else 'the next'}: {commands[0]}" if commands else ""
+            self.people.print(styled(f"{more}{rest}", "yellow"), soft_wrap=True)
 
     def waiting(self, seconds: float) -> None:
         self.people.print(f"some of this may resolve itself: taking a second snapshot in {seconds:.0f} s (--debounce)")

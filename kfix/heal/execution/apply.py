@@ -3,8 +3,6 @@
 It knows no planner and no template: it executes what the plan states, literally.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from kfix.core.harmless import lines

@@ -1,7 +1,5 @@
 """The gate of a step within a run: the screen is kept by its hash, the answer is journaled, and a no ends the run."""
 
-from __future__ import annotations
-
 from kfix.core.harmless import lines
 from kfix.heal.actions.registry import ALL as ACTIONS
 from kfix.heal.execution import guards

@@ -30,9 +30,10 @@ _READ_AGAIN_SECONDS = 5.0
 # Kafka's codes after which nothing was changed: not sent or fenced off (1), unknown or invalid (3, 17, 35, 39, 40, 42),
 # not allowed (29, 30, 31, 44), not the controller (41), nothing to do or no one to elect (60, 80, 83, 84, 85). Of the
 # coordinator: too large (12, 28), still loading (14), a group with members (25, 68, 86) or unknown (69), an unknown or
-# replaced member (25, 82). Any other answer, such as 7 REQUEST_TIMED_OUT, may come after the change.
+# replaced member (25, 82). Of the quorum: another cluster's (104), a second or no such voter (126, 127). Any other
+# answer, such as 7 REQUEST_TIMED_OUT, may come after the change.
 _SURELY_NOT_DONE = frozenset(
-    {1, 3, 12, 14, 17, 25, 28, 29, 30, 31, 35, 39, 40, 41, 42, 44, 60, 68, 69, 80, 82, 83, 84, 85, 86}
+    {1, 3, 12, 14, 17, 25, 28, 29, 30, 31, 35, 39, 40, 41, 42, 44, 60, 68, 69, 80, 82, 83, 84, 85, 86, 104, 126, 127}
 )
 
 #: A broker of KRaft repeats a change that it forwards to the active controller for 60 s (BrokerServer.scala).

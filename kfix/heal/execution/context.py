@@ -1,7 +1,5 @@
 """What a run needs from outside, how far it has come, and what it came to."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """How a run leaves the cluster: what is restored, what could not be restored, and what Kafka is still copying."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 from kfix.core.errors import KfixError, UnreachableError

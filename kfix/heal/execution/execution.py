@@ -1,7 +1,5 @@
 """Executes a run: refusals, steps, restoring steps, proof, steps after the goal. Every end is recorded."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What must hold right before a change: guards, the facts that the plan rests on, the lock, and time limits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from kfix.core.errors import UnreachableError

@@ -1,7 +1,5 @@
 """Both locks of a run: this host's, and the one in the cluster's ZooKeeper, if that can be taken."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import json

@@ -1,7 +1,5 @@
 """Restores, at every end of a run, what it set for its own duration, and ends moves that an interrupted run began."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """What a resumed run takes over from its journal: changes made, intents without a result, steps done by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from kfix.core.snapshot.snapshot import Mode

@@ -4,8 +4,6 @@
 seconds. At its end the run still restores the settings that it found at its beginning.
 """
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from pathlib import Path

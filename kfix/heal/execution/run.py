@@ -3,8 +3,6 @@
 Resume, abort and verify start here too: each reads the journal of an earlier run.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import sys

@@ -1,7 +1,5 @@
 """Waits until the steps of a batch have taken effect: all together, each verified on its own."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

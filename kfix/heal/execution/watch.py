@@ -3,8 +3,6 @@
 A broken invariant pauses or ends the run. An invariant that cannot be read counts as broken.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from kfix.core.errors import RefusedError, UnreachableError

@@ -8,8 +8,6 @@ What it does not prove: root can forge any owner. The plan itself states the pla
 signer and applier. A file system without owners (FAT, some network shares) proves nothing.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -3,8 +3,6 @@
 There is no default yes and no flag for "never ask". No answer, end of input and no terminal all mean no.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
@@ -24,8 +22,9 @@ _TRIES = 3
 _READING_SECONDS = 0.5
 _SECONDS_A_CHARACTER = 0.03
 _YES = frozenset({"y", "yes"})
-KEYS = "[y] yes  [n] stop here  [d] facts, proof, undo  [r] read facts again  [?] why"
-SKIP = "  [s] skip this one"
+# With SKIP, 79 columns.
+KEYS = "[y] yes  [n] stop  [d] facts, proof, undo  [r] read again  [?] why"
+SKIP = "  [s] skip"
 
 
 class Unattended:
@@ -288,7 +287,7 @@ class Gatekeeper:
         self.human.show(screen.text)
         tries = 0
         while tries < _TRIES:
-            prompt = f"type  {step.phrase}  to continue (Enter: stop here  [d] details  [?] why this gate) > "
+            prompt = f"type  {step.phrase}  to continue (Enter: stop  [d] details  [?] why this gate) > "
             word = self.reader.ask(prompt, step.phrase.__eq__)
             if word is None:
                 return Reply(False, "end of input", False)

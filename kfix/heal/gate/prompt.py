@@ -1,7 +1,5 @@
 """The screens of gates, as plain text. `RunDir.keep_screen` keeps the same text beside the journal."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import UTC, datetime
 

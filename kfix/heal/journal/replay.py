@@ -1,7 +1,5 @@
 """Replays a journal into what a run had done when it ended or was killed."""
 
-from __future__ import annotations
-
 import math
 import socket
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """The store of runs: `<state>/kfix/runs/<run-id>/` holds the plan, the journal and the gate screens of a run."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -192,8 +190,8 @@ def _is_for(start: Mapping[str, Any], plan: Plan) -> bool:
 #: Enough bytes of a journal's end for its last record, which may name many changes.
 _TAIL_BYTES = 65_536
 
-#: The kind of object for which a run changed compaction settings.
-_LOG = "log"
+#: The kinds of object for which a run changed compaction settings, and retention.
+_LOG, _KEPT = "log", "kept"
 
 
 def unfinished(runs: Path, cluster: str) -> tuple[UnfinishedRun, ...]:
@@ -260,14 +258,15 @@ def _read(folder: Path, start: Mapping[str, Any]) -> UnfinishedRun | None:
         alive=not known.outcome and process_here(who) is True,
         changed=tuple(known.done),
         doubtful=tuple(name for name in known.open if name not in known.done),
-        throttles=bool(left - {_LOG}),
+        throttles=bool(left - {_LOG, _KEPT}),
         compaction=_LOG in left,
+        retention=_KEPT in left,
         broken=bool(back.broken),
     )
 
 
 def _left_set(back: ReadBack, issued: set[str], done: set[str]) -> set[str]:
-    """Returns the kinds of object whose settings may still be set for the run alone: broker, topic (throttles), log."""
+    """Returns the kinds of object whose settings may still be set for the run: broker, topic (throttles), log, kept."""
     left = set[tuple[str, str]]()
     for record in back.records:
         if record["type"] != "step.intent" or record["step"] not in issued:
@@ -280,6 +279,10 @@ def _left_set(back: ReadBack, issued: set[str], done: set[str]) -> set[str]:
                 left.add(("topic", str(args.get("topic"))))
             case "compaction.hasten":
                 left.add((_LOG, str(args.get("topic"))))
+            case "retention.hold":
+                left.add((_KEPT, str(args.get("topic"))))
+            case "retention.restore" if record["step"] in done:
+                left.discard((_KEPT, str(args.get("topic"))))
             case "compaction.restore" if record["step"] in done:
                 left.discard((_LOG, str(args.get("topic"))))
             case "throttle.restore" | "throttle.remove" if record["step"] in done:

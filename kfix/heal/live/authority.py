@@ -15,6 +15,7 @@ from kfix.core.kafka.codes import name_of
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.snapshot.reading import BrokerRegistration, ConfigValue, NodeName, NodeRole, PartitionReading, StartMark
 from kfix.core.snapshot.snapshot import Assignment, ControllerNode, Endpoint, PartitionView, TopicPartition
+from kfix.core.snapshot.voters import QuorumVoters
 from kfix.core.target import Target
 from kfix.core.timing import Deadline
 from kfix.core.zookeeper import fresh
@@ -61,6 +62,12 @@ class ZooKeeperAuthority:
 
     def registration(self, broker: int) -> BrokerRegistration:
         raise UnreachableError(f"broker {broker}: with ZooKeeper its registration ends with its session")
+
+    def voters(self) -> QuorumVoters:
+        raise UnreachableError("a cluster with ZooKeeper has no voters")
+
+    def active_controller(self) -> Endpoint:
+        raise UnreachableError("a cluster with ZooKeeper has no voters")
 
     def address(self, broker: int) -> Endpoint | None:
         """Returns the registered address; None if it is unknown, or if nothing answers."""

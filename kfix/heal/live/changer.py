@@ -11,8 +11,11 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from kfix.core.collect.quorum import describe_at
+from kfix.core.collect.quorum_rows import directory_bytes, unsustained
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.derive.quorum import why_unchanged
+from kfix.core.endpoint import parse_endpoint
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import group_messages, kraft_messages, questions, requests
 from kfix.core.kafka.api import Request
@@ -25,10 +28,12 @@ from kfix.core.metadata.seed import NotWrittenError, write_log
 from kfix.core.numbers import broker_id
 from kfix.core.site_command import carry_out, command_words, is_running
 from kfix.core.snapshot.offsets import StoredOffset
+from kfix.core.snapshot.quorum import METADATA_FEATURE
 from kfix.core.snapshot.reading import ChangeResult, NodeRole, ResourceKind
 from kfix.core.snapshot.recovery import NewLog
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.snapshot.transactions import OpenBatch
+from kfix.core.snapshot.voters import Joining
 from kfix.core.target import Target
 from kfix.core.timing import Deadline
 from kfix.core.zookeeper.connect import Connect
@@ -41,6 +46,8 @@ if TYPE_CHECKING:
 NOT_SENT = 41
 #: A command of the site that takes longer than this (seconds) is ended.
 _COMMAND_SECONDS = 900.0
+#: Part of Kafka's message that the active controller does not reach a new voter yet: it has changed nothing.
+_NOT_READY = "is not ready to receive requests"
 
 
 def _unsent(why: object) -> ChangeResult:
@@ -122,11 +129,45 @@ class LiveChanger:
             return _unsent("with ZooKeeper a registration ends with its session")
         return self._send_to_controller(kraft_messages.unregister_broker(broker))
 
+    def remove_voter(self, node: int, directory: str) -> ChangeResult:
+        cluster = self._reader.identity().id or None
+        return self._send_to_active(kraft_messages.remove_voter(node, directory_bytes(directory), cluster))
+
+    def add_voter(self, wanted: Joining) -> ChangeResult:
+        listener, _, address = wanted.address.partition("://")
+        endpoint = parse_endpoint(address)
+        if endpoint is None:
+            return _unsent(f"{wanted.address!r} is not an address")
+        directory, cluster = directory_bytes(wanted.directory), self._reader.identity().id or None
+        request = kraft_messages.add_voter(wanted.node, directory, (listener, endpoint), self._timeout_ms, cluster)
+        result = self._send_to_active(request)
+        return _unsent(result.message) if _NOT_READY in result.message else result
+
+    def _send_to_active(self, request: Request[PartitionResult]) -> ChangeResult:
+        """Sends a change of the voters to the active controller itself: a broker may forward it to the one of before,
+        for as long as it runs (docs/facts/kraft.md).
+        """
+        try:
+            address = self._reader.active_controller()
+        except UnreachableError as error:
+            return _unsent(error)
+        with BrokerConnection(address, self._target.security, allowed=(request.api_key,), controller=True) as line:
+            try:
+                why = unsustained(describe_at(line, Deadline.after(self._target.timeout)))
+            except UnreachableError as error:
+                return _unsent(error)
+            return _unsent(f"{address}: {why}") if why else self._answered(line, request)
+
     def delete_key(self, tp: TopicPartition, key: bytes) -> ChangeResult:
         if tp.topic != OFFSETS_TOPIC:
             return _unsent(f"{tp} is not a partition of {OFFSETS_TOPIC}")
         batch = tombstone(key, int(time.time() * 1000))
         return self._send_to(lambda: self._reader.leader(tp), requests.produce(tp, batch, self._timeout_ms))
+
+    def raise_metadata_version(self, level: int) -> ChangeResult:
+        if self._connect is not None:
+            return _unsent("a cluster with ZooKeeper has no metadata.version")
+        return self._send_to_controller(kraft_messages.update_feature(METADATA_FEATURE, level, self._timeout_ms))
 
     def write_metadata_log(self, wanted: NewLog) -> ChangeResult:
         try:
@@ -205,11 +246,14 @@ class LiveChanger:
             here = self._reader.identity().id
             if here and metadata.cluster_id != here:
                 return _unsent(f"broker {broker} at {address} is of cluster {metadata.cluster_id}, not of {here}")
-            try:
-                # The broker may use its whole timeout; allow 2 s more for the response to arrive.
-                result = line.call(request, Deadline.after(self._target.timeout + 2))
-            except UnreachableError as error:
-                return ChangeResult(NO_ANSWER, "NO_ANSWER", str(error))
+            return self._answered(line, request)
+
+    def _answered(self, line: BrokerConnection, request: Request[PartitionResult]) -> ChangeResult:
+        try:
+            # The server may use its whole timeout; allow 2 s more for the response to arrive.
+            result = line.call(request, Deadline.after(self._target.timeout + 2))
+        except UnreachableError as error:
+            return ChangeResult(NO_ANSWER, "NO_ANSWER", str(error))
         why = missing_right(request.api_key, result.error, self._target.security.principal)
         message = " ".join(filter(None, (result.message, why and f"({why})")))
         return ChangeResult(result.error, name_of(result.error), message)

@@ -1,7 +1,5 @@
 """Live clusters behind the ports: fresh reads over read-only connections, changes over separate ones, and the locks."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from dataclasses import replace

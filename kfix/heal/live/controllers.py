@@ -18,7 +18,7 @@ from kfix.core.errors import UnreachableError
 from kfix.core.kafka import kraft_messages, requests
 from kfix.core.kafka.batches import batches_in
 from kfix.core.kafka.codec import ProtocolError
-from kfix.core.kafka.codes import missing_right, name_of
+from kfix.core.kafka.codes import missing_right, name_of, with_right
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.kraft_messages import DescribedQuorum
 from kfix.core.kafka.metadata_records import registered_in
@@ -92,6 +92,26 @@ class Controllers:
             raise UnreachableError(f"{lines[0].endpoint}: reassignments: {name_of(error)}")
         return found
 
+    @property
+    def active_endpoint(self) -> Endpoint:
+        """The listener of the controller that `active` found. Raises UnreachableError if only a broker answered."""
+        if self._last is None:
+            raise UnreachableError(
+                "no listener of a controller can be reached: give --bootstrap-controller with their addresses"
+            )
+        return self._last
+
+    def registered(self, deadline: Deadline) -> dict[int, Endpoint]:
+        """Returns {controller: address} of all that have registered, voters or not, from the active controller."""
+        line, api = self._lines[self.active_endpoint], kraft_messages.DESCRIBE_CLUSTER
+        if not line.supports(api, kraft_messages.OWN_CLUSTER, deadline):
+            raise UnreachableError(f"{line.endpoint}: does not report which controllers are registered (3.7 and later)")
+        found = line.call(kraft_messages.describe_own_cluster(), deadline)
+        if found.error:
+            why = f"{line.endpoint}: controllers: {name_of(found.error)}"
+            raise UnreachableError(with_right(why, api, self._security.principal))
+        return {each.broker: each.endpoint for each in found.brokers}
+
     def topic_configs(self, topic: str, keys: tuple[str, ...], deadline: Deadline) -> dict[str, ConfigValue]:
         """Returns a topic's settings from the controller that `active` found, which elects by them.
 
@@ -105,9 +125,7 @@ class Controllers:
 
     def starts_since(self, mark: StartMark, active: DescribedQuorum, deadline: Deadline) -> dict[NodeName, int]:
         """Returns the registrations in the metadata log since the mark, from the controller that `active` found."""
-        if self._last is None:
-            raise UnreachableError("no listener of a controller can be reached, so the metadata log cannot be read")
-        line, found = self._lines[self._last], dict[NodeName, int]()
+        line, found = self._lines[self.active_endpoint], dict[NodeName, int]()
         at, epoch = mark.number, mark.epoch
         while at < active.high_watermark:
             answer = line.call(kraft_messages.fetch_metadata(active.epoch, at, epoch, _PIECE), deadline)

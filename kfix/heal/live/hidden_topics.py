@@ -1,7 +1,5 @@
 """Finds topics that an authorizer hides from this client: no metadata that it reads has their replicas."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from kfix.core.collect.rights import AUTHORIZER, refuse_hidden

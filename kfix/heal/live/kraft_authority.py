@@ -11,21 +11,24 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from kfix.core.collect.quorum import ask_fenced
-from kfix.core.collect.quorum_rows import last_fetch
+from kfix.core.collect.quorum_rows import last_fetch, now_of, replica_rows
 from kfix.core.derive.elections import UNCLEAN
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import kraft_messages, requests
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.kraft_messages import DescribedQuorum, EligibleReplicas
 from kfix.core.kafka.metadata import MetadataResponse
-from kfix.core.snapshot.quorum import EligibleLeaders
+from kfix.core.snapshot.quorum import METADATA_FEATURE, EligibleLeaders
 from kfix.core.snapshot.reading import (
     BrokerRegistration,
     ConfigValue,
+    NodeLevels,
     NodeName,
+    NodeRole,
     PartitionReading,
     RegisteredAs,
     StartMark,
@@ -40,6 +43,7 @@ from kfix.core.snapshot.snapshot import (
     PartitionView,
     TopicPartition,
 )
+from kfix.core.snapshot.voters import QuorumVoters
 from kfix.core.target import Target
 from kfix.core.timing import Deadline
 from kfix.heal.live.controllers import Controllers
@@ -158,6 +162,34 @@ class KraftAuthority:
         self._active(end)
         return self._controllers.starts_since(mark, self._described, end)
 
+    def metadata_levels(self) -> Mapping[NodeName, NodeLevels]:
+        """A voter whose address the active controller does not name (before 3.9) is one that does not answer."""
+        end = self._deadline()
+        newest = self._newest((), end)
+        fenced = self._lines.ask(newest.broker, lambda line: ask_fenced(line, end), end) or {}
+        brokers, named = {**fenced, **newest.metadata.brokers}, dict(self._described.nodes)
+        asked: dict[NodeName, Endpoint | None] = {(NodeRole.BROKER, b): each for b, each in sorted(brokers.items())}
+        voters = sorted({each.node for each in self._described.voters} - brokers.keys())
+        asked |= {(NodeRole.CONTROLLER, node): named.get(node) for node in voters}
+
+        def ask(name: NodeName) -> NodeLevels:
+            return self._levels(asked[name], end, controller=name[0] is NodeRole.CONTROLLER)
+
+        with ThreadPoolExecutor(max_workers=len(asked)) as pool:
+            return dict(zip(asked, pool.map(ask, asked), strict=True))
+
+    def _levels(self, endpoint: Endpoint | None, end: Deadline, *, controller: bool) -> NodeLevels:
+        if endpoint is None:
+            return NodeLevels(error="its address is not reported")
+        with BrokerConnection(endpoint, self._target.security, controller=controller) as line:
+            try:
+                found = line.call(kraft_messages.describe_features(), end)
+            except UnreachableError as error:
+                return NodeLevels(error=str(error))
+        levels = NodeLevels(found.finalized.get(METADATA_FEATURE, -1), found.supported.get(METADATA_FEATURE, -1))
+        unread = levels.in_force < 0 or levels.supported < 0
+        return NodeLevels(error=f"{endpoint} reports no metadata.version") if unread else levels
+
     def migrating(self) -> bool:
         return False
 
@@ -202,6 +234,24 @@ class KraftAuthority:
             if offset >= self._high - 1 or until.left < _LEAST_LEFT:
                 return metadata.partitions.get(tp)
             time.sleep(_BETWEEN)
+
+    def voters(self) -> QuorumVoters:
+        end = self._deadline()
+        self._active(end)
+        registered, found = self._controllers.registered(end), self._described
+        now, listener = now_of(found), f"{found.listeners[0]}://" if len(found.listeners) == 1 else ""
+        return QuorumVoters(
+            leader=found.leader,
+            high_watermark=found.high_watermark,
+            voters=replica_rows(found.voters, now),
+            observers=replica_rows(found.observers, now),
+            controllers={node: f"{listener}{endpoint}" for node, endpoint in registered.items()},
+        )
+
+    def active_controller(self) -> Endpoint:
+        """Returns the listener of the active controller. Raises UnreachableError if none of a controller answers."""
+        self._active(self._deadline())
+        return self._controllers.active_endpoint
 
     def door(self) -> int | None:
         return self._newest((), self._deadline()).broker

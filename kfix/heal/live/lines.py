@@ -1,7 +1,5 @@
 """One connection per broker during a run. A failed one is reopened at the currently registered address."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar

@@ -14,7 +14,7 @@ from kfix.core.collect import transactions
 from kfix.core.collect.group_details import ask_members, read_last_generation
 from kfix.core.collect.logs import ask_log_ends
 from kfix.core.collect.offsets_saving import find_key, replay_partition
-from kfix.core.collect.one_record import ask_record
+from kfix.core.collect.one_record import ask_record, ask_records_left
 from kfix.core.collect.probes import fetch_offsets, find_coordinators
 from kfix.core.collect.tasks import Brokers, Questions
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, partition_of_group
@@ -35,6 +35,7 @@ from kfix.core.snapshot.reading import (
     ConfigValue,
     LogDirs,
     LogTail,
+    NodeLevels,
     NodeName,
     PartitionReading,
     ResourceKind,
@@ -54,6 +55,7 @@ from kfix.core.snapshot.snapshot import (
     TopicPartition,
 )
 from kfix.core.snapshot.transactions import OpenBatch, TransactionLog, TransactionState
+from kfix.core.snapshot.voters import QuorumVoters
 from kfix.core.target import Target
 from kfix.core.timing import Deadline
 from kfix.diagnose.snapshots import read_cluster
@@ -309,10 +311,22 @@ class LiveReader:
         with self._naming_rights():
             return self._lines.ask(self.leader(tp), lambda line: ask_record(line, tp, offset, end), end)
 
+    def records_left(self, tp: TopicPartition, offset: int) -> bool:
+        end = self._deadline()
+        with self._naming_rights():
+            return self._lines.ask(self.leader(tp), lambda line: ask_records_left(line, tp, offset, end), end)
+
     def applied(self) -> AppliedMetadata:
         if not isinstance(self._authority, KraftAuthority):
             raise UnreachableError("a cluster with ZooKeeper has no metadata log")
         return self._authority.applied()
+
+    def voters(self) -> QuorumVoters:
+        return self._authority.voters()
+
+    def active_controller(self) -> Endpoint:
+        """Returns the listener of the active controller of a KRaft quorum, which accepts a change of its voters."""
+        return self._authority.active_controller()
 
     def metadata_copies(self, folders: tuple[str, ...]) -> tuple[CopyRead, ...]:
         missing = tuple(CopyRead(each, unread=MISSING) for each in folders if not os.path.lexists(each))
@@ -332,6 +346,11 @@ class LiveReader:
 
     def starts_since(self, mark: StartMark) -> Mapping[NodeName, int]:
         return self._authority.starts_since(mark)
+
+    def metadata_levels(self) -> Mapping[NodeName, NodeLevels]:
+        if not isinstance(self._authority, KraftAuthority):
+            raise UnreachableError("a cluster with ZooKeeper has no metadata.version")
+        return self._authority.metadata_levels()
 
     def restart_command(self) -> str:
         return self._target.restart_command

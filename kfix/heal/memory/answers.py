@@ -1,7 +1,5 @@
 """The answers of the in-memory cluster's brokers about groups and logs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group

@@ -20,6 +20,7 @@ from kfix.core.snapshot.reading import (
     BrokerRegistration,
     ChangeResult,
     ConfigValue,
+    NodeLevels,
     NodeName,
     NodeRole,
     PartitionReading,
@@ -36,6 +37,7 @@ from kfix.core.snapshot.snapshot import (
     TopicPartition,
 )
 from kfix.core.snapshot.transactions import OpenBatch
+from kfix.core.snapshot.voters import Joining, QuorumVoters
 from kfix.heal.memory import answers, transactions
 from kfix.heal.memory.configs import UNCLEAN
 from kfix.heal.memory.faults import NO_ANSWER, MemoryLock
@@ -196,6 +198,10 @@ class MemoryCluster(MemoryParts):
         if passed >= _ISR_SECONDS:
             self._caught_up_at = self.clock.monotonic()
             self.moves.catch_up(passed, self.copy_seconds)
+            for group, pace in self.pace.items():
+                for tp, each in self.committed[group].items():
+                    end = max(log.end for log in self.logs.ends[tp].values())
+                    self.committed[group][tp] = each._replace(offset=min(each.offset + int(passed * pace), end))
 
     def registered_brokers(self) -> frozenset[int]:
         self.being_read("registered_brokers", recorded=True)
@@ -265,8 +271,18 @@ class MemoryCluster(MemoryParts):
         self.being_read("served_to", recorded=True)
         return max(offset, answers.stable_end(self, tp).stable)
 
+    def records_left(self, tp: TopicPartition, offset: int) -> bool:
+        self.being_read("records_left", recorded=True)
+        return offset < answers.stable_end(self, tp).high_watermark
+
     def applied(self) -> AppliedMetadata:
         raise UnreachableError("a cluster with ZooKeeper has no metadata log")
+
+    def voters(self) -> QuorumVoters:
+        raise UnreachableError("a cluster with ZooKeeper has no voters")
+
+    def metadata_levels(self) -> Mapping[NodeName, NodeLevels]:
+        raise UnreachableError("a cluster with ZooKeeper has no metadata.version")
 
     def metadata_copies(self, folders: tuple[str, ...]) -> tuple[CopyRead, ...]:
         self.being_read("metadata_copies")
@@ -332,8 +348,26 @@ class MemoryCluster(MemoryParts):
     def unregister_broker(self, broker: int) -> ChangeResult:
         return self._change("unregister_broker", (broker,), lambda: self._unregister(broker))
 
+    def remove_voter(self, node: int, directory: str) -> ChangeResult:
+        return self._change("remove_voter", (node, directory), lambda: self._remove_voter(node, directory))
+
+    def add_voter(self, wanted: Joining) -> ChangeResult:
+        return self._change("add_voter", (wanted,), lambda: self._add_voter(wanted))
+
+    def _remove_voter(self, _node: int, _directory: str) -> ChangeResult:
+        return ChangeResult(41, "NOT_SENT", "a cluster with ZooKeeper has no voters")
+
+    def _add_voter(self, _wanted: Joining) -> ChangeResult:
+        return ChangeResult(41, "NOT_SENT", "a cluster with ZooKeeper has no voters")
+
     def write_metadata_log(self, wanted: NewLog) -> ChangeResult:
         return self._change("write_metadata_log", (wanted,), lambda: self._write_log(wanted))
+
+    def raise_metadata_version(self, level: int) -> ChangeResult:
+        return self._change("raise_metadata_version", (level,), lambda: self._raise_level(level))
+
+    def _raise_level(self, _level: int) -> ChangeResult:
+        return ChangeResult(41, "NOT_SENT", "a cluster with ZooKeeper has no metadata.version")
 
     def _write_log(self, _wanted: NewLog) -> ChangeResult:
         return ChangeResult(41, "NOT_SENT", "a cluster with ZooKeeper has no metadata log")

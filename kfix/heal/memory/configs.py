@@ -3,8 +3,6 @@
 Precedence (docs/facts/defaults.md): topic, then the broker's own value, then server.properties, then the default.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 

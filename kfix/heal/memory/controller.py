@@ -3,8 +3,6 @@
 It acts from its memory, which may differ from ZooKeeper's records; that difference is the cause of a stuck coordinator.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from kfix.core.snapshot.reading import ChangeResult

@@ -1,7 +1,5 @@
 """Faults of the in-memory cluster, what tests inject between two calls, and its lock."""
 
-from __future__ import annotations
-
 import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping

@@ -3,8 +3,6 @@
 As in Kafka 2.7.1 (docs/facts/consumer-groups.md): the coordinator waits until every known member has joined again.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from kfix.core.snapshot.group_reading import GroupMember, GroupMembers, LastGeneration

@@ -6,13 +6,23 @@ from collections.abc import Mapping
 
 from kfix.core.errors import UnreachableError
 from kfix.core.snapshot.quorum import EligibleLeaders
-from kfix.core.snapshot.reading import BrokerRegistration, ChangeResult, RegisteredAs, ResourceKind
+from kfix.core.snapshot.reading import (
+    BrokerRegistration,
+    ChangeResult,
+    NodeLevels,
+    NodeName,
+    NodeRole,
+    RegisteredAs,
+    ResourceKind,
+)
 from kfix.core.snapshot.recovery import AppliedMetadata, CopyRead, NewLog
 from kfix.core.snapshot.snapshot import NO_LEADER, Mode, PartitionView, TopicPartition
+from kfix.core.snapshot.voters import Joining, QuorumVoters
 from kfix.heal.memory.cluster import MemoryCluster
 from kfix.heal.memory.configs import MIN_ISR
 from kfix.heal.memory.controller import MemoryController
 from kfix.heal.memory.moves import Moves
+from kfix.heal.memory.parts import SUPPORTED
 from kfix.heal.memory.state import ElectionState, ManualClock
 
 # The active controller of an in-memory KRaft cluster, with or without eligible leader replicas (docs/facts/kraft.md).
@@ -182,7 +192,7 @@ class MemoryKraftCluster(MemoryCluster):
     """As `MemoryCluster`, on KRaft. `faults.unreadable["quorum"]` is the error of a quorum that does not answer.
 
     `fetched` is {dead broker: seconds since its last fetch} for the brokers that the active controller still knows.
-    `voters` are the brokers that are controllers, too; `cut` are fenced brokers that run. Without `reports_fenced` no
+    `combined` are the brokers that are controllers, too; `cut` are fenced brokers that run. Without `reports_fenced` no
     request shows which brokers are registered, as before Kafka 4.0; without `reports_eligible` none shows who may lead.
     """
 
@@ -196,7 +206,7 @@ class MemoryKraftCluster(MemoryCluster):
         self.kraft = KraftController(self.records, self.brokers, self.logs, self.settings)
         self.kraft.prepare()
         self.fetched: dict[int, float] = {}
-        self.voters: set[int] = set()
+        self.combined: set[int] = set()
         self.cut: set[int] = set()
         self.hidden = ""
         self.applied_offset = 99
@@ -228,7 +238,7 @@ class MemoryKraftCluster(MemoryCluster):
             state = RegisteredAs.UNREPORTED
         return BrokerRegistration(
             state=state,
-            voter=broker in self.voters,
+            voter=broker in self.combined,
             answers=known is not None and (known.answers or broker in self.cut),
             fetched=0.2 if state is RegisteredAs.ALIVE else self.fetched.get(broker),
             replicas=sum(broker in a.replicas for a in self.records.assignments.values()),
@@ -248,6 +258,32 @@ class MemoryKraftCluster(MemoryCluster):
                 for tp, each in self.records.assignments.items()
             },
         )
+
+    def voters(self) -> QuorumVoters:
+        self.being_read("voters", recorded=True)
+        return self.quorum.read(self.records.controller or CONTROLLER)
+
+    def _remove_voter(self, node: int, directory: str) -> ChangeResult:
+        return self.quorum.remove(node, directory)
+
+    def _add_voter(self, wanted: Joining) -> ChangeResult:
+        return self.quorum.add(wanted)
+
+    def metadata_levels(self) -> Mapping[NodeName, NodeLevels]:
+        """A dead broker does not answer; without `reports_fenced` it is not known."""
+        self.being_read("metadata_levels", recorded=True)
+        found = {(NodeRole.BROKER, b.id): b.answers for b in self.brokers.values() if b.alive or self.reports_fenced}
+        found |= {(NodeRole.CONTROLLER, node): True for node in self.controllers}
+        return {
+            name: NodeLevels(self.level, self.levels.get(name[1], SUPPORTED)) if up else NodeLevels(error="refused")
+            for name, up in found.items()
+        }
+
+    def _raise_level(self, level: int) -> ChangeResult:
+        if not self.level <= level <= min(each.supported for each in self.metadata_levels().values()):
+            return ChangeResult(95, "INVALID_UPDATE_VERSION", f"metadata.version {level}")
+        self.level = level
+        return ChangeResult(0, "NONE")
 
     def _write_log(self, wanted: NewLog) -> ChangeResult:
         """A person starts the controller with it at once, and it leads."""

@@ -4,8 +4,6 @@ As on Kafka 4.3.1: a load fails on the record and on the one that deletes it; ea
 first time to the deletion, the second time to nothing, and only segments that have ended.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from enum import IntEnum
 

@@ -3,8 +3,6 @@
 A replica's log end offset shows the progress of its copy; a stalled copy keeps its log end offset.
 """
 
-from __future__ import annotations
-
 from kfix.core.snapshot.reading import ChangeResult
 from kfix.core.snapshot.snapshot import Assignment, LogEnd, TopicPartition
 from kfix.heal.memory.configs import FOLLOWER_RATE, FOLLOWER_REPLICAS

@@ -13,7 +13,11 @@ from kfix.heal.memory.controller import MemoryController
 from kfix.heal.memory.faults import Faults
 from kfix.heal.memory.groups import MemoryGroup
 from kfix.heal.memory.load_failures import MemoryLoadFailure
+from kfix.heal.memory.quorum import MemoryQuorum
 from kfix.heal.memory.state import Logs, ManualClock, MemoryBroker, Records
+
+#: The metadata.version that the software of Kafka 4.3 supports.
+SUPPORTED = 30
 
 
 class MemoryParts:
@@ -26,8 +30,9 @@ class MemoryParts:
     - `pending`: {group: {partition: producer id whose open transaction holds its offset}}
     - `controllers`: {voter of a KRaft quorum, if it is shown: the zxid of its last start}
     - `site_command`, `site_upgrade`: the inventory's commands that restart a node and bring it to another version
-    - `levels`: {node that was upgraded: the level of metadata.version that its software supports}
+    - `level`: metadata.version in force; `levels`: {node that was upgraded: the highest that its software supports}
     - `disks`: the metadata logs in log directories of this host
+    - `quorum`: the voters of a KRaft quorum, if they may change
     - `load_failures`: offsets partitions that no coordinator can load
     """
 
@@ -41,7 +46,10 @@ class MemoryParts:
         self.loading: dict[int, int] = {}
         self.committed: dict[str, dict[TopicPartition, StoredOffset]] = {}
         self.members: set[str] = set()
+        #: {group: the records per second that it reads of each partition}
+        self.pace: dict[str, int] = {}
         self.site_command = self.site_upgrade = ""
+        self.level = SUPPORTED
         self.levels: dict[int, int] = {}
         self.controllers: dict[int, int] = {}
         self.joined: dict[str, MemoryGroup] = {}
@@ -52,6 +60,7 @@ class MemoryParts:
         self.pending: dict[str, dict[TopicPartition, int]] = {}
         self.load_failures: dict[TopicPartition, MemoryLoadFailure] = {}
         self.disks: dict[str, CopyRead] = {}
+        self.quorum = MemoryQuorum()
         self.cluster_id = cluster_id
         self.settings = Settings(self.records, self.brokers)
         self.control: MemoryController = MemoryController(self.records, self.brokers, self.logs, self.settings)

@@ -8,7 +8,14 @@ from kfix import __version__
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group
 from kfix.core.ports import ClusterReader
 from kfix.core.snapshot.memory import Memory
-from kfix.core.snapshot.quorum import ELR_FEATURE, METADATA_FEATURE, ControllerAnswer, QuorumReplica, QuorumView
+from kfix.core.snapshot.quorum import (
+    ELR_FEATURE,
+    KRAFT_FEATURE,
+    METADATA_FEATURE,
+    ControllerAnswer,
+    QuorumReplica,
+    QuorumView,
+)
 from kfix.core.snapshot.snapshot import (
     NO_LEADER,
     BrokerView,
@@ -22,14 +29,12 @@ from kfix.core.snapshot.snapshot import (
 )
 from kfix.heal.memory import transactions
 from kfix.heal.memory.configs import MIN_ISR, UNCLEAN
-from kfix.heal.memory.parts import MemoryParts
+from kfix.heal.memory.parts import SUPPORTED, MemoryParts
 from kfix.heal.memory.state import MemoryBroker
 
 _ADDRESS = "127.0.0.1:2181"
 #: The metadata offset of every broker of a KRaft cluster in memory, and its high watermark.
 _HIGH = 1000
-#: The metadata.version that the software of Kafka 4.3 supports.
-_LEVEL = 30
 #: The feature of the coordinator that loads a partition as a whole, or not at all.
 _NEW_COORDINATOR = "group.version"
 
@@ -115,13 +120,19 @@ def _quorum(cluster: MemoryParts, talking: list[MemoryBroker], *, down: bool) ->
     leaderless = [tp for tp, state in cluster.records.states.items() if state.leader == NO_LEADER]
     eligible = {tp: found for tp in leaderless if (found := cluster.eligible(tp)) is not None}
     answer = ControllerAnswer(node, address, active=not down, refused=down, error="refused" if down else "")
+    known = cluster.quorum.read(node)
     view = QuorumView(
         controllers=(answer,),
         offsets={b.id: _HIGH for b in talking},
         configured={node: address},
-        features={ELR_FEATURE: 1, METADATA_FEATURE: _LEVEL, **({_NEW_COORDINATOR: 1} if cluster.load_failures else {})},
+        features={
+            ELR_FEATURE: 1,
+            METADATA_FEATURE: cluster.level,
+            **({_NEW_COORDINATOR: 1} if cluster.load_failures else {}),
+            **({KRAFT_FEATURE: 1} if known.voters and known.dynamic else {}),
+        },
         fenced=tuple(sorted(b.id for b in cluster.brokers.values() if not b.alive)),
-        supported={**dict.fromkeys((*(b.id for b in talking), *cluster.controllers), _LEVEL), **cluster.levels},
+        supported={**dict.fromkeys((*(b.id for b in talking), *cluster.controllers), SUPPORTED), **cluster.levels},
         eligible=eligible,
     )
     if down:
@@ -135,7 +146,8 @@ def _quorum(cluster: MemoryParts, talking: list[MemoryBroker], *, down: bool) ->
         leader=node,
         epoch=cluster.records.epoch,
         high_watermark=_HIGH,
-        voters=tuple(QuorumReplica(each, _HIGH, 0.0, 0.0) for each in sorted(cluster.controllers)),
+        voters=known.voters or tuple(QuorumReplica(each, _HIGH, 0.0, 0.0) for each in sorted(cluster.controllers)),
+        observers=known.observers,
     )
 
 

@@ -1,7 +1,5 @@
 """The state of the in-memory cluster: ZooKeeper's records, the controller's memory, each broker's own view."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from enum import StrEnum
 

@@ -1,7 +1,5 @@
 """Transactions of the in-memory cluster: their coordinator, and the last stable offsets that they hold."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The answer of a probe: pass, fail or inconclusive, always with the observed state. Unknown is never healthy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum

@@ -40,7 +40,9 @@ PARTITION_FACTS = (
 #: leader.
 #: `applied` is the metadata offset that each broker of a KRaft cluster has applied, `partitions` are replicas and ISR
 #: by the newest of them; neither needs an active controller. `restart_command` and `upgrade_command` are
-#: those of the inventory.
+#: those of the inventory. `voters` are those of a KRaft quorum with the directory ids of their disks, `joining` the
+#: controllers that follow as observers. `metadata_version` is the highest level in force at any node of a KRaft
+#: cluster, and `supported_metadata_version` the highest that all of them support.
 CLUSTER_FACTS = (
     "controller",
     "controller_epoch",
@@ -50,8 +52,13 @@ CLUSTER_FACTS = (
     "eligible_needed",
     "applied",
     "partitions",
+    "registered_brokers",
+    "metadata_version",
+    "supported_metadata_version",
     "restart_command",
     "upgrade_command",
+    "voters",
+    "joining",
 )
 #: Of the cluster, too. They change by themselves, so no plan rests on them: `start_mark` is a moment between starts.
 PASSING_FACTS = ("start_mark",)

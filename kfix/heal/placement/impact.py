@@ -1,7 +1,5 @@
 """The throttle lists of moves, and the batches in which they are made."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from kfix.core.snapshot.snapshot import TopicPartition

@@ -1,7 +1,5 @@
 """Checks a placement, whether kfix, another tool or a person made it."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Chooses preferred leaders so that they are spread as evenly as possible."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush

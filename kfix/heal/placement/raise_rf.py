@@ -1,7 +1,5 @@
 """Raises the replication factor: chooses the brokers of new replicas."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 

@@ -4,8 +4,6 @@ Source: ReassignPartitionsCommand.parsePartitionReassignmentData and formatAsRea
 version may be missing and is 1, unknown keys are ignored. `judge` checks the lists themselves.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

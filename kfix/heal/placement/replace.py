@@ -1,7 +1,5 @@
 """Moves replicas off brokers that are removed or lost; everything else stays."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from kfix.core.snapshot.snapshot import TopicPartition

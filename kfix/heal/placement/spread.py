@@ -1,7 +1,5 @@
 """Spreads replicas over racks and brokers, and preferred leaders over brokers, with as few moves as possible."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """The input of a placement, how much each broker holds, and the result."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Why a plan is refused for what it contains: above a limit, or forged."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Compares two plans for the same remedy: facts, steps and arguments, each as it was and as it is."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any

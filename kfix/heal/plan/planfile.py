@@ -1,7 +1,5 @@
 """The plan's file: JSON that people can review, frozen by a hash over its canonical form."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

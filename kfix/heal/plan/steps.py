@@ -1,7 +1,5 @@
 """Builds the steps of a plan from actions and literal arguments, and lists them in the order of execution."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import groupby

@@ -1,7 +1,5 @@
 """The items that a runbook's loops iterate over, found once while planning."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -71,8 +71,9 @@ def warnings(finding: Finding, goal: Goal, steps: tuple[PlannedStep, ...], mode:
         }
     )
     if made_up:
-        names = f"{'group' if len(made_up) == 1 else 'groups'} {', '.join(made_up)}"
-        yield f"no consumer group is known on these partitions; the proof uses the unused {names}"
+        noun, whose = ("group", "its") if len(made_up) == 1 else ("groups", "their")
+        names = ", ".join(made_up)
+        yield f"the proof uses the unused {noun} {names}: {whose} coordinator is that of the groups there"
     unknown = [s.id for s in steps if s.args.get("bytes") == -1 and s.estimate.replicas_moved]
     if unknown:
         yield f"the size of {several(len(unknown), 'partition')} to copy is unknown: no broker reported it"

@@ -1,7 +1,5 @@
 """The order in which the nodes of a cluster are restarted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@
 adds, at plan time, what must be literal in the plan (a group's name, an epoch to compare with).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 

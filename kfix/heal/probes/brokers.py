@@ -1,7 +1,5 @@
 """Probes about brokers: which are registered, which are gone for good, and what room they have."""
 
-from __future__ import annotations
-
 from kfix.core.args import ArgKind, Args
 from kfix.core.ports import ClusterReader
 from kfix.core.snapshot.reading import BrokerRegistration, RegisteredAs

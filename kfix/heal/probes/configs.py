@@ -1,7 +1,5 @@
 """Probes about the own settings of topics and brokers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from kfix.core.args import ABSENT, ArgKind, Args, coerce
@@ -128,6 +126,7 @@ COMPACTION: Mapping[str, str] = {
     "least_lag": "min.compaction.lag.ms",
     "delete_retention": "delete.retention.ms",
 }
+RETENTION: Mapping[str, str] = {"retention_ms": "retention.ms", "retention_bytes": "retention.bytes"}
 
 
 @probe(
@@ -136,10 +135,20 @@ COMPACTION: Mapping[str, str] = {
 )
 def compaction_is(args: Args, reader: ClusterReader) -> Answer:
     """The topic's own settings of compaction are these; `(absent)` means that it has none."""
-    wanted = tuple(args.text(name) for name in COMPACTION)
-    found = own_texts(reader, ResourceKind.TOPIC, args.text("topic"), tuple(COMPACTION.values()))
-    return judge(found == wanted, _shown(found), _shown(wanted))
+    return _are(COMPACTION, args, reader)
 
 
-def _shown(values: tuple[str, ...]) -> str:
-    return ", ".join(f"{key} {value}" for key, value in zip(COMPACTION.values(), values, strict=True))
+@probe("the topic's own retention is this", {"topic": ArgKind.TOPIC, **dict.fromkeys(RETENTION, ArgKind.TEXT)})
+def retention_is(args: Args, reader: ClusterReader) -> Answer:
+    """The topic's own retention.ms and retention.bytes are these; `(absent)` means that it has none."""
+    return _are(RETENTION, args, reader)
+
+
+def _are(keys: Mapping[str, str], args: Args, reader: ClusterReader) -> Answer:
+    wanted = tuple(args.text(name) for name in keys)
+    found = own_texts(reader, ResourceKind.TOPIC, args.text("topic"), tuple(keys.values()))
+    return judge(found == wanted, _shown(keys, found), _shown(keys, wanted))
+
+
+def _shown(keys: Mapping[str, str], values: tuple[str, ...]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in zip(keys.values(), values, strict=True))

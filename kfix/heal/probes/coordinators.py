@@ -1,7 +1,5 @@
 """Probes about the coordinator of an offsets partition, and the records that it cannot load."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from itertools import count
 

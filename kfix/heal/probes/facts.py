@@ -12,9 +12,11 @@ from kfix.core.errors import UnreachableError
 from kfix.core.ports import ClusterReader
 from kfix.core.snapshot.group_reading import awaited
 from kfix.core.snapshot.quorum import EligibleLeaders
-from kfix.core.snapshot.reading import PartitionReading
+from kfix.core.snapshot.reading import NodeLevels, PartitionReading
 from kfix.core.snapshot.recovery import AppliedMetadata, copies_text, offsets_text, partitions_text
 from kfix.core.snapshot.snapshot import NO_LEADER, Assignment, ControllerNode, PartitionState, Snapshot, TopicPartition
+from kfix.core.snapshot.voters import joining_text, voters_text
+from kfix.core.wording import some
 from kfix.heal.model.facts import Fact, FactJson, FactKey, split_key
 from kfix.heal.probes.configs import effective_value, own_value
 
@@ -197,11 +199,26 @@ def _start_mark(reader: ClusterReader) -> _Found:
     return _Found(f"{mark.number}@{mark.epoch}", "the record in which nodes register")
 
 
+def levels_of(reader: ClusterReader) -> dict[str, NodeLevels]:
+    """Returns {node, such as `broker 1`: its levels}. Raises UnreachableError if one of them is unknown."""
+    found = {f"{role.value} {node}": each for (role, node), each in reader.metadata_levels().items()}
+    if unread := [f"{name}: {each.error}" for name, each in found.items() if each.error]:
+        raise UnreachableError(f"metadata.version is unknown of {some(unread)}")
+    return found
+
+
 _AT_ONCE: Mapping[str, Callable[[ClusterReader], _Found]] = {
     "mode": lambda reader: _Found(reader.identity().mode.value, "settings of the brokers"),
     "restart_command": lambda reader: _Found(reader.restart_command(), "the inventory"),
     "upgrade_command": lambda reader: _Found(reader.upgrade_command(), "the inventory"),
     "start_mark": _start_mark,
+    "voters": lambda reader: _Found(voters_text(reader.voters().voters), "the active controller"),
+    "joining": lambda reader: _Found(joining_text(reader.voters().joining), "the active controller"),
+    "registered_brokers": lambda reader: _Found(tuple(sorted(reader.registered_brokers())), "the live brokers"),
+    "metadata_version": lambda reader: _Found(max(x.in_force for x in levels_of(reader).values()), "each node"),
+    "supported_metadata_version": lambda reader: _Found(
+        min(x.supported for x in levels_of(reader).values()), "each node"
+    ),
 }
 
 

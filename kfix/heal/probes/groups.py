@@ -180,13 +180,50 @@ def record_is_saved(args: Args, reader: ClusterReader) -> Answer:
 
 @probe("the group reads on behind this record, or nothing is left to read", {"group": ArgKind.TEXT, **_ONE_RECORD})
 def group_reads_on(args: Args, reader: ClusterReader) -> Answer:
-    """The group has committed an offset of its own behind the next record, or this record is the last of the log."""
+    """The group has committed an offset of its own behind the next record, or only markers of transactions follow."""
     tp, after = args.tp(), args.number("offset") + 1
     stored = reader.group(args.text("group"), (tp,)).committed.get(tp)
     observed = f"group {args.text('group')}: {tp} {shown_offset(stored)}"
-    if stored is not None and stored.offset == after and leader_log(tp, reader).end == after:
-        return judge(True, f"{observed}, the end of the log", f"above {after}")
+    if stored is not None and stored.offset == after and not reader.records_left(tp, after):
+        return judge(True, f"{observed}, and no record follows", f"above {after}")
     return judge(stored is not None and stored.offset > after, observed, f"above {after}")
+
+
+_OF_TOPIC: Mapping[str, ArgKind] = {"group": ArgKind.TEXT, "topic": ArgKind.TOPIC}
+
+
+def _positions(args: Args, reader: ClusterReader) -> Mapping[TopicPartition, tuple[int, LogEnd]]:
+    """Returns {partition: (committed offset, log)} of the topic where the group has committed one."""
+    topic = args.text("topic")
+    tps = tuple(TopicPartition(topic, number) for number in range(reader.partition_count(topic) or 0))
+    committed = reader.group(args.text("group"), tps).committed
+    return {tp: (each.offset, leader_log(tp, reader)) for tp, each in committed.items() if each is not None}
+
+
+@probe("no record that the group has not read was deleted", _OF_TOPIC)
+def group_has_its_records(args: Args, reader: ClusterReader) -> Answer:
+    """No log of the topic begins behind the committed offset of the group, which has one in a partition of it."""
+    found, wanted = _positions(args, reader), "a committed offset, and none below the start of its log"
+    gone = [
+        f"{tp} {offset} (its log starts at {log.start})" for tp, (offset, log) in found.items() if offset < log.start
+    ]
+    if not found:
+        return judge(False, f"group {args.text('group')} has no committed offset of {args.text('topic')}", wanted)
+    return judge(not gone, f"below the start: {', '.join(gone)}" if gone else "none is below the start", wanted)
+
+
+@probe(
+    "the group is at most this many records behind in every partition of the topic", {**_OF_TOPIC, "lag": ArgKind.INT}
+)
+def group_is_within(args: Args, reader: ClusterReader) -> Answer:
+    """The committed offsets of the group in the topic are at most this many records below the ends of the logs."""
+    behind = {tp: log.end - offset for tp, (offset, log) in _positions(args, reader).items()}
+    observed = "no committed offset"
+    if behind:
+        worst = max(behind, key=behind.__getitem__)
+        observed = f"group {args.text('group')} is {several(max(behind[worst], 0), 'record')} behind in {worst}"
+    most = args.number("lag")
+    return judge(bool(behind) and max(behind.values()) <= most, observed, f"at most {several(most, 'record')}")
 
 
 @probe("the offsets are within the log of their partition", {"topic": ArgKind.TOPIC, "offsets": ArgKind.TEXT})

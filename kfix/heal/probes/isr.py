@@ -1,7 +1,5 @@
 """Probes about in-sync replicas, and about what could be elected instead of them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from kfix.core.args import ArgKind, Args

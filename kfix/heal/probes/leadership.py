@@ -1,7 +1,5 @@
 """Probes about leaders of partitions, and about the controller."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.args import ArgKind, Args

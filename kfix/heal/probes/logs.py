@@ -1,7 +1,5 @@
 """Probes about the logs of replicas."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from kfix.core.args import ArgKind, Args

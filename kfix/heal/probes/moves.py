@@ -1,7 +1,5 @@
 """Probes about assignments and reassignments."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from kfix.core.args import ArgKind, Args, parse_partition

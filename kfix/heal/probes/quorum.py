@@ -1,7 +1,5 @@
 """Probes about a KRaft quorum without a majority, and about what it is recovered with."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Final
 

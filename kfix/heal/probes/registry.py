@@ -12,6 +12,7 @@ from kfix.heal.probes import (
     brokers,
     configs,
     coordinators,
+    features,
     groups,
     isr,
     leadership,
@@ -20,10 +21,25 @@ from kfix.heal.probes import (
     quorum,
     rolling,
     transactions,
+    voters,
 )
 from kfix.heal.probes.base import Probe
 
-_MODULES = (brokers, configs, coordinators, groups, isr, leadership, logs, moves, quorum, rolling, transactions)
+_MODULES = (
+    brokers,
+    configs,
+    coordinators,
+    features,
+    groups,
+    isr,
+    leadership,
+    logs,
+    moves,
+    quorum,
+    rolling,
+    transactions,
+    voters,
+)
 _FOUND = (each for module in _MODULES for each in vars(module).values() if isinstance(each, Probe))
 ALL: Mapping[str, Probe] = {each.name: each for each in sorted(_FOUND, key=lambda probe: probe.name)}
 

@@ -1,7 +1,5 @@
 """Probes for restarting nodes one by one: may it go down, was it started, is the cluster whole again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Final
 

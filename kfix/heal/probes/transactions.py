@@ -1,7 +1,5 @@
 """One transaction as arguments: its transactional.id, and the producer id and epoch that it was seen with."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from kfix.core.args import ArgKind, Args

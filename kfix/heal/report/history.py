@@ -1,7 +1,5 @@
 """Prints the history of runs: one line per run, or one run event by event."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The person at the keyboard: what a gate shows, and the answers that are typed."""
 
-from __future__ import annotations
-
 import os
 import re
 import select

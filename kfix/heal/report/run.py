@@ -16,6 +16,7 @@ from kfix.core.diagnosis.finding import REQUEST
 from kfix.core.harmless import for_json
 from kfix.core.run import Aborted
 from kfix.front.console import block, joined, styled
+from kfix.heal.hints import raise_features
 from kfix.heal.model.answer import Answer
 from kfix.heal.model.plan import CheckCall, Plan
 from kfix.heal.report.words import ProgressLine, run_words, step_words
@@ -110,6 +111,8 @@ def closing(
         styled(f"still pending:  {call}: {answer.observed}; expected: {answer.wanted}", "yellow")
         for call, answer in standing
     ]
+    if then := raise_features(plan, at):
+        words.append(styled(f"to end the upgrade, once no node will go back to the old version:  {then}"))
     return block(*words, styled(f"to verify again later:  kfix runbook verify {run}{at}"))
 
 

@@ -1,7 +1,5 @@
 """Puts journal records and the progress of copying into words, each with the style of its line."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Finds runbooks: those shipped with kfix, in the user's own folder, and in a folder given with `--runbooks`."""
 
-from __future__ import annotations
-
 from importlib import resources
 from pathlib import Path
 

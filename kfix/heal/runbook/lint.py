@@ -36,6 +36,7 @@ class KnownNames:
 #: {action: the one that takes it back at every end of a run}.
 _RESTORED_BY = {
     "compaction.hasten": "compaction.restore",
+    "retention.hold": "retention.restore",
     "throttle.rate": "throttle.restore",
     "throttle.replicas": "throttle.restore",
 }

@@ -1,7 +1,5 @@
 """Loads a runbook file, or reports all of its mistakes, each as `file:line:col: text`."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path as FilePath

@@ -1,7 +1,5 @@
 """The kinds of placement that a runbook may name: computed once while planning, and literal in the plan."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 

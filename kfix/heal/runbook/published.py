@@ -4,8 +4,6 @@ It covers what a single place shows: names, types, arguments of actions and chec
 `kfix runbook validate` reports mistakes that involve several places (an unknown parameter, a throttle that stays).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Any
 

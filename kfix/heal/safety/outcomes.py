@@ -1,7 +1,5 @@
 """The outcomes of a run, and the error for each. Which error it is depends on whether anything was changed."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from kfix.core.errors import ApprovalError, KfixError, NotProvedError, RefusedError, StoppedError

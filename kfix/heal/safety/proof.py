@@ -1,7 +1,5 @@
 """Proof: all checks pass, several times in a row, before a deadline. An unknown answer is never a pass."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 

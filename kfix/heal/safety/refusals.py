@@ -1,7 +1,5 @@
 """Why a plan is refused: another cluster, a cut network, or stale facts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Compares saved offsets with a cluster as it is, to find which of them a plan commits again."""
 
-from __future__ import annotations
-
 from kfix.core.args import Args
 from kfix.core.derive.restoring import Restoration, RestoreRules, Restoring, restorations
 from kfix.core.errors import RefusedError, UnreachableError, UsageError

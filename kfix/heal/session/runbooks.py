@@ -1,7 +1,5 @@
 """Runbooks as documents: validated, tested on in-memory clusters, and the schema of their files."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path

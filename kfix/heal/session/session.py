@@ -292,19 +292,31 @@ def for_plan(access: Access, plan: Plan) -> Access:
     )
 
 
-def left_by(app: App, access: Access, plan: Plan) -> tuple[str, ...] | None:
-    """Returns the keys of findings that the same runbook is for and this plan, of one finding, did not cover.
+def left_by(app: App, access: Access, plan: Plan) -> Mapping[str, str] | None:
+    """Returns the findings that the same runbook is for and whose partitions the proof of this plan, of one finding,
+    does not name: the key and the command of each, which has the parameters that the runbook needs.
 
-    None: the cluster could not be read again.
+    A finding without partitions is covered by no plan: its key shows what it is about. None: the cluster could not be
+    read again.
     """
     try:
         found = app.clusters.findings_before_change(access, plan.judged)
     except UnreachableError:
         return None
-    covered = set(plan.finding.partitions)
-    every = (each for head in found for each in head.walk() if not each.unsettled)
-    same = (each for each in every if any(remedy.runbook == plan.runbook.id for remedy in each.remedies))
-    return tuple(each.key for each in same if not covered.issuperset(each.partitions))
+    named = {str(each) for check in plan.goal.checks for arg in check.args.values() for each in _each(arg)}
+    covered = {tp for tp in plan.finding.partitions if str(tp) in named or tp.topic in named}
+    return {
+        each.key: remedy.command
+        for head in found
+        for each in head.walk()
+        if not each.unsettled and (not each.partitions or not covered.issuperset(each.partitions))
+        for remedy in each.remedies
+        if remedy.runbook == plan.runbook.id
+    }
+
+
+def _each(arg: object) -> tuple[object, ...]:
+    return arg if isinstance(arg, tuple) else (arg,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,5 @@
 """The picture as numbers: every lane as bars in percent of the period, so that the page scales without a script."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """The summary as rows of (name, value, basis), the same in HTML, in Markdown and on the terminal."""
 
-from __future__ import annotations
-
 from typing import Final, Literal, NamedTuple
 
 from kfix.core.documents.outputs import written

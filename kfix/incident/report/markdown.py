@@ -3,8 +3,6 @@
 Text from the cluster is escaped: no name becomes a link, a mention, a heading or HTML.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Wording shared by all outputs of the post-mortem: times and their certainty, durations, names."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import groupby

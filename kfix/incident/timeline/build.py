@@ -1,7 +1,5 @@
 """Builds the report from snapshots, journals and log entries, added one by one. Snapshots must be in order of time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

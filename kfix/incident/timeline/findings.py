@@ -1,7 +1,5 @@
 """Findings over all snapshots: first seen, last seen, resolved."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 

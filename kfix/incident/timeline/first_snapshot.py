@@ -3,8 +3,6 @@
 A record may have been written again since, so its time is only the latest possible one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kfix.core.derive.background import leavings

@@ -3,8 +3,6 @@
 Single samples and lock records are left out: a post-mortem needs decisions, changes sent, and results.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Lost records: proven by log ends that went back, bounded by what a truncated replica held, or unknown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """Merges events: one fact from several sources becomes one row, and so do equal events of several partitions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final

@@ -1,7 +1,5 @@
 """Observations over time, the spans drawn between two of them, and the lanes of the picture."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The summary: when the incident began, was noticed, when service was restored, and when the cluster recovered."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """When an event between two snapshots happened: exactly if the source recorded the write time, else a range."""
 
-from __future__ import annotations
-
 from pathlib import PurePath
 
 from kfix.core.derive.record import record_of

@@ -1,13 +1,12 @@
 """`kfix lab`: real throw-away clusters, and incidents in them on demand."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
+from kfix.core.errors import UsageError
 from kfix.core.wording import several
 from kfix.front import completion
 from kfix.front.console import console_on, joined, table
@@ -27,6 +26,7 @@ from kfix.lab.cli.console import (
 from kfix.lab.definition.recipes import ON, ZK, recipe_of, versions
 from kfix.lab.definition.spec import parse_sasl, parse_settings
 from kfix.lab.nodes.classpath import fetch as fetch_jars
+from kfix.lab.nodes.migrating import STEPS
 
 # `kfix lab grow`: a large cluster for measurements.
 
@@ -152,7 +152,7 @@ def up(
             "--zookeeper-security", metavar="WORD", help="Security of ZooKeeper: plaintext, tls, mtls, digest or sasl."
         ),
     ] = "plaintext",
-    name: Annotated[str, typer.Option("--name", help="Name of the lab.")] = "lab",
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the lab.")] = "lab",
 ) -> None:
     """Start a cluster of real brokers on this machine."""
     spec = LabSpec(
@@ -289,6 +289,21 @@ def upgrade(
     lab, (role, number) = open_lab(name), process_named(" ".join(process))
     lab.upgrade(number, kafka, role)
     say(f"{role} {number} is up with Kafka {kafka}")
+
+
+def migrate(
+    step: Annotated[str, typer.Argument(metavar="STEP", help="begin, prepare, move, finish, withdraw or back.")],
+    process: Annotated[list[str] | None, typer.Argument(metavar="PROCESS", help=PROCESS_HELP)] = None,
+    controllers: Annotated[int, typer.Option("--controllers", min=1, max=3, help="How many begin starts.")] = 1,
+    name: Name = None,
+) -> None:
+    """Carry one step of a migration to KRaft out: begin it, restart one process for a step, or withdraw it."""
+    if step not in STEPS:
+        raise UsageError(f"{step!r} is no step of a migration", hint=", ".join(STEPS))
+    lab = open_lab(name)
+    role, number = process_named(" ".join(process)) if process else ("broker", None)
+    lab.migrate(step, number, role, controllers)
+    say(f"the migration of lab {lab.name} has been through {step}" if number is None else f"{role} {number}: {step}")
 
 
 def incidents(as_json: Json = False) -> None:

@@ -1,7 +1,5 @@
 """What the commands of `kfix lab` share: the lab and process of a command, progress on a terminal, signals, counts."""
 
-from __future__ import annotations
-
 import re
 import signal
 import sys
@@ -20,7 +18,9 @@ from kfix.front.terminal import say, say_json
 from kfix.lab import Counts, Lab
 from kfix.lab.workload.recount import recount
 
-Name = Annotated[str | None, typer.Option("--name", help="Name of the lab; needed only if there are several.")]
+Name = Annotated[
+    str | None, typer.Option("--name", metavar="NAME", help="Name of the lab; needed only if there are several.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 
 

@@ -3,8 +3,6 @@
 It runs every command that it shows as a process of its own, as an operator would type it; no output is canned.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -34,7 +32,7 @@ class DemoError(KfixError):
 
 
 def demo(
-    name: Annotated[str, typer.Option("--name", help="Name of the demo's lab.")] = "demo",
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the demo's lab.")] = "demo",
     keep: Annotated[bool, typer.Option("--keep", help="Leave the healed cluster running.")] = False,
 ) -> None:
     """Replay the founding incident on a real cluster: break it, diagnose it, heal it behind gates, prove it."""

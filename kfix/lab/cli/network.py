@@ -1,7 +1,5 @@
 """`kfix lab cut`, `isolate`, `slow` and others: network faults in a lab with zones."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import asdict
 from typing import Annotated
@@ -73,7 +71,7 @@ def run_in(
     command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="The command, after --.")],
     name: Name = None,
 ) -> None:
-    """Run a command inside a zone, as on a machine there: `kfix lab exec az1 -- kfix diagnose ...`."""
+    """Run a command inside a zone, as on a machine there."""
     prefix = open_lab(name).zone(zone).host().prefix
     full = (program(prefix[0], "Debian's package iproute2"), *prefix[1:], program(command[0], command[0]), *command[1:])
     os.execv(full[0], full)  # noqa: S606 - the command is what the user typed

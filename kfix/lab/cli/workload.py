@@ -1,7 +1,5 @@
 """`kfix lab workload`: a producer and a consumer with counts, on this machine or inside a zone."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -24,7 +24,7 @@ from kfix.core.kafka.codec import encoder
 from kfix.core.kafka.group_records import OFFSET_KEY, OFFSET_VALUE
 from kfix.core.snapshot.quorum import ELR_FEATURE
 from kfix.core.snapshot.snapshot import TopicPartition
-from kfix.lab.clients.asking import ask
+from kfix.lab.clients.asking import ask, fetch_quota
 from kfix.lab.clients.asking_controllers import set_feature
 from kfix.lab.clients.confluent import RecordClient
 from kfix.lab.clients.membership import consumer_groups_at, reset_members
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from kfix.lab.definition.state import Assignment
 
 _NO_LEADER_YET = -1
+_QUOTA_SECONDS = 5.0
 # Right after a start some brokers may not know the controller, nor the controller all brokers.
 _CREATE_AGAIN = {
     "_TIMED_OUT",
@@ -234,6 +235,17 @@ class LabClient(RecordClient):
         taker = self.taker()
         if taker is not None:
             set_feature(self.addresses()[taker], ELR_FEATURE, level)
+
+    def set_quota(self, client: str, rate: int | None) -> None:
+        """Limits the bytes per second that a client id may fetch from each broker; None removes the quota."""
+
+        def set_now() -> bool:
+            address = self.addresses()[taker] if (taker := self.taker()) is not None else ""
+            with contextlib.suppress(UnreachableError):
+                return bool(address) and ask(address, fetch_quota(client, rate), _QUOTA_SECONDS) == 0
+            return False
+
+        wait_for(f"the quota of client id {client} is set", set_now, 20)
 
     def write_newer_group(self, partition: int, group: str) -> None:
         """Writes a group of the consumer protocol (KIP-848), which brokers of 2.7 cannot read (docs/facts)."""

@@ -7,9 +7,10 @@ from typing import TypeVar
 from kfix.core.kafka.api import Api, Request
 from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.group_messages import INIT_PRODUCER_ID, OFFSET_COMMIT
-from kfix.core.kafka.kraft_messages import ADD_VOTER, REMOVE_VOTER, UNREGISTER_BROKER
+from kfix.core.kafka.kraft_messages import ADD_VOTER, REMOVE_VOTER, UNREGISTER_BROKER, UPDATE_FEATURES
 from kfix.core.kafka.requests import ALTER_REASSIGNMENTS, INCREMENTAL_ALTER_CONFIGS
 from kfix.core.kafka.security import Security
+from kfix.core.snapshot.fleet_facts import CONSUMER_RATE
 from kfix.core.snapshot.snapshot import Endpoint
 from kfix.core.timing import Deadline
 
@@ -30,11 +31,11 @@ PRODUCE = Api(
     "transactional_id:str? acks:i16 timeout_ms:i32 topics:[name:str partitions:[index:i32 records:blob]]",
     "topics:[_name:str partitions:[_index:i32 error:i16 _base:i64 _time_ms:i64]] _throttle_ms:i32",
 )
-UPDATE_FEATURES = Api(
-    57,
-    "timeout_ms:i32 updates:[name:str level:i16 kind:i8] _validate_only:bool",
-    "_throttle_ms:i32 error:i16",
-    flexible=0,
+ALTER_CLIENT_QUOTAS = Api(
+    49,
+    "entries:[entity:[type:str name:str?] ops:[key:str value:f64 remove:bool]] _validate_only:bool",
+    "_throttle_ms:i32 entries:[error:i16 _message:str? _entity:[type:str name:str?]]",
+    flexible=1,
 )
 CONSUMER_GROUP_HEARTBEAT = Api(
     68,
@@ -47,9 +48,16 @@ _ALLOWED = frozenset(
     {
         *(OFFSET_COMMIT, JOIN_GROUP, SYNC_GROUP, INIT_PRODUCER_ID),
         *(ALTER_REASSIGNMENTS, INCREMENTAL_ALTER_CONFIGS, UNREGISTER_BROKER),
-        *(CONSUMER_GROUP_HEARTBEAT, UPDATE_FEATURES, PRODUCE, ADD_VOTER, REMOVE_VOTER),
+        *(CONSUMER_GROUP_HEARTBEAT, UPDATE_FEATURES, PRODUCE, ADD_VOTER, REMOVE_VOTER, ALTER_CLIENT_QUOTAS),
     }
 )
+
+
+def fetch_quota(client: str, rate: int | None) -> Request[int]:
+    """Sets what a client id may fetch, in bytes per second and broker; None removes it. Returns the error code."""
+    changes = [(CONSUMER_RATE, float(rate or 0), rate is None)]
+    entries = [([("client-id", client)], changes)]
+    return ALTER_CLIENT_QUOTAS.ask(0, (entries,), lambda rows: int(rows[0][0]))
 
 
 def ask(

@@ -11,7 +11,7 @@ from kfix.core.kafka.connection import BrokerConnection
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.snapshot import Endpoint, TopicPartition
 from kfix.core.timing import Deadline
-from kfix.lab.clients.asking import UPDATE_FEATURES, ask
+from kfix.lab.clients.asking import ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,8 +20,6 @@ _SECONDS = 1.0
 _CHANGE_SECONDS = 10.0
 #: Kafka's REQUEST_TIMED_OUT: the active controller does not reach a voter that has just started (docs/facts/kraft.md).
 _NOT_READY = 7
-#: How UpdateFeatures may change a level.
-_UPGRADE, _SAFE_DOWNGRADE = 1, 2
 
 
 @dataclass(frozen=True)
@@ -91,9 +89,8 @@ def unregister(address: str, broker: int, seconds: float = 10.0) -> int:
 def set_feature(address: str, name: str, level: int, seconds: float = 10.0) -> int:
     """Sets the level of a feature, downwards only if that is safe. Returns the error code. Raises UnreachableError."""
     error = 0
-    for kind in (_UPGRADE, _SAFE_DOWNGRADE):
-        values = int(seconds * 1000), [(name, level, kind)]
-        error = ask(address, UPDATE_FEATURES.ask(1, values, int), seconds)
+    for kind in (kraft_messages.UPGRADE, kraft_messages.SAFE_DOWNGRADE):
+        error = ask(address, kraft_messages.update_feature(name, level, int(seconds * 1000), kind), seconds).error
         if not error:
             break
     return error

@@ -1,10 +1,9 @@
 """Producers, consumers and the SCRAM user through confluent-kafka."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
@@ -16,11 +15,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from kfix.core.errors import LabError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from kfix.core.snapshot.snapshot import TopicPartition as Where
+from kfix.core.snapshot.snapshot import TopicPartition as Where
 
 QUIET: dict[str, str | int | float | bool] = {"log_level": 0, "socket.timeout.ms": 10_000}
 #: The default of transaction.max.timeout.ms, the longest that a broker accepts.

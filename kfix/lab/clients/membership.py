@@ -1,27 +1,19 @@
 """Members of consumer groups that join and then do nothing, as a hung process does, over plain requests."""
 
-from __future__ import annotations
-
 import contextlib
 import uuid
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from kfix.core.errors import LabError, UnreachableError
 from kfix.core.kafka import group_messages, requests
 from kfix.core.kafka.api import Request
 from kfix.core.kafka.codec import encoder
-from kfix.core.kafka.group_messages import CONSUMERS, GROUP_TYPES
+from kfix.core.kafka.group_messages import CONSUMERS, GROUP_TYPES, GroupDescription
 from kfix.core.kafka.new_groups import ask_group_description
 from kfix.core.snapshot.group_reading import CONSUMER_GROUP
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.core.timing import Deadline
 from kfix.lab.clients.asking import CONSUMER_GROUP_HEARTBEAT, JOIN_GROUP, SYNC_GROUP, ask, connected_to
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from kfix.core.kafka.group_messages import GroupDescription
-    from kfix.core.snapshot.snapshot import TopicPartition
-
 
 #: The largest session timeout that a broker accepts by default: such a member needs no heartbeat.
 _PATIENCE_MS = 1_800_000

@@ -1,30 +1,29 @@
 """The client of a KRaft cluster: its record is what the broker tells that has applied most of the quorum's log."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaException
 
 from kfix.core.errors import LabError, UnreachableError
 from kfix.core.kafka import requests
+from kfix.core.kafka.metadata import MetadataResponse
 from kfix.core.kafka.requests import BROKER_RESOURCE, TOPIC_RESOURCE
+from kfix.core.kafka.security import Security
+from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.clients.access import LabClient, RecordedState
 from kfix.lab.clients.asking import ask
-from kfix.lab.clients.asking_controllers import active_controller, applied_offset, eligible_replicas, unregister
+from kfix.lab.clients.asking_controllers import (
+    QuorumState,
+    active_controller,
+    applied_offset,
+    eligible_replicas,
+    unregister,
+)
 from kfix.lab.clients.leading import moves, start_move
+from kfix.lab.definition.state import Assignment
 from kfix.lab.waiting import wait_for
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from collections.abc import Set as AbstractSet
-
-    from kfix.core.kafka.metadata import MetadataResponse
-    from kfix.core.kafka.security import Security
-    from kfix.core.snapshot.snapshot import TopicPartition
-    from kfix.lab.clients.asking_controllers import QuorumState
-    from kfix.lab.definition.state import Assignment
 
 _TOPIC_SOURCE, _BROKER_SOURCE = 1, 2
 _SECONDS = 5.0

@@ -1,14 +1,14 @@
 """The rights of a principal, and the SCRAM user of a lab's second listener."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AclBinding,
     AclBindingFilter,
     AclOperation,
     AclPermissionType,
+    AdminClient,
     ResourcePatternType,
     ResourceType,
 )
@@ -18,16 +18,8 @@ from kfix.core.kafka import requests
 from kfix.core.kafka.security import Security
 from kfix.lab.clients.asking import ask
 from kfix.lab.clients.confluent import refused_as
-from kfix.lab.definition.protocols import SASL_PROTOCOL, SCRAM
+from kfix.lab.definition.protocols import SASL_PROTOCOL, SCRAM, Right
 from kfix.lab.waiting import wait_for
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from confluent_kafka.admin import AdminClient
-
-    from kfix.lab.definition.protocols import Right
-
 
 # The rights of a principal, through confluent-kafka.
 

@@ -1,12 +1,11 @@
 """The client of a cluster whose record is in ZooKeeper, through kazoo."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import logging
 import warnings
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Self
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError
@@ -16,12 +15,8 @@ from kazoo.retry import KazooRetry
 from kfix.core.errors import LabError
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.clients.access import LabClient, RecordedState, Znodes
+from kfix.lab.definition.state import Assignment
 from kfix.lab.waiting import wait_for
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from kfix.lab.definition.state import Assignment
 
 _REASSIGN = "/admin/reassign_partitions"
 

@@ -1,7 +1,5 @@
 """How the brokers of a lab are secured: the words of `--security` and `--mechanism`, and which fit together."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from kfix.core.errors import UsageError

@@ -1,7 +1,5 @@
 """How each line of Kafka is run: one table by version and mode. A mode names what keeps the cluster's metadata."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 

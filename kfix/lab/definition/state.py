@@ -102,7 +102,7 @@ class Network:
 
 
 VERSION = 1
-#: The steps of a broker in a migration to KRaft: with ZooKeeper and the settings of the migration, or on KRaft.
+#: The steps of a node in a migration to KRaft: with ZooKeeper and the settings of the migration, or on KRaft alone.
 PREPARED, ON_KRAFT = "prepared", "on KRaft"
 
 Assignment = dict[int, tuple[int, ...]]
@@ -171,7 +171,7 @@ class LabState:
     oidc_port: int | None = None  # of the identity provider, with OAUTHBEARER
     kdc_port: int | None = None  # of the Kerberos server, with GSSAPI
     cluster_id: str = ""  # KRaft: what every node's disk is formatted with
-    migrating: dict[str, str] = field(default_factory=dict)  # {broker's id: its step of a migration to KRaft}
+    migrating: dict[str, str] = field(default_factory=dict)  # {id of a broker or controller: its step of a migration}
     upgraded: dict[str, str] = field(default_factory=dict)  # {role and id, such as `broker-1`: its version of Kafka}
     version: int = field(default=VERSION)
 

@@ -30,6 +30,7 @@ from kfix.lab.nodes.failures import (
 from kfix.lab.nodes.migrating import take_back
 from kfix.lab.nodes.start import wait_brokers
 from kfix.lab.waiting import wait_for
+from kfix.lab.workload.readers import LIMITED_CLIENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -58,6 +59,11 @@ def end_rebalance(access: LabClient) -> str:
     return delete_offsets(access)
 
 
+def end_quota(access: LabClient) -> str:
+    access.set_quota(LIMITED_CLIENT, None)
+    return f"removed the quota of client id {LIMITED_CLIENT}"
+
+
 def delete_offsets(access: LabClient) -> str:
     """Deletes the offsets topic; `mend` creates it again. Brokers refuse to delete records of an internal topic."""
     access.delete_topic(OFFSETS_TOPIC)
@@ -69,9 +75,10 @@ _DELETED_SECONDS = 12.0
 _MOVED_SECONDS = 15.0
 # A broker that was stopped for long has to register again first.
 _REGISTERED_SECONDS = 10.0
-#: What incidents leave in the log of the offsets topic, and what removes it.
+#: What incidents leave that no restored setting of a topic or broker removes, and what removes it.
 _IN_THE_LOG: dict[str, Callable[[LabClient], str]] = {
     "offsets-not-loaded": delete_offsets,
+    "consumer-throttled": end_quota,
     "coordinator-failed": delete_offsets,
     "open-transaction": end_transaction,
     "pending-offsets": end_transaction,

@@ -1,7 +1,5 @@
 """Every incident of the lab, in the order in which they are listed: that of the modules, and of their declarations."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from kfix.lab.incidents import (

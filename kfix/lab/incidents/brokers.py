@@ -1,7 +1,5 @@
 """Incidents of single brokers and their disks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from kfix.core.derive.coordinator import OFFSETS_TOPIC

@@ -1,7 +1,5 @@
 """Incidents of group coordinators."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from kfix.core.derive.coordinator import OFFSETS_TOPIC

@@ -12,7 +12,7 @@ from kfix.lab.incidents.setup.content import RECORDS
 from kfix.lab.incidents.setup.context import IncidentContext
 from kfix.lab.incidents.setup.incident import Incident, IncidentOutcome
 from kfix.lab.waiting import wait_for
-from kfix.lab.workload.readers import CAUSES, PARTITIONS, start_readers
+from kfix.lab.workload.readers import CAUSES, LIMITED, LIMITED_CLIENT, PARTITIONS, start_readers
 
 _OFFSET = 5
 
@@ -149,5 +149,35 @@ def group_falls_behind(context: IncidentContext) -> IncidentOutcome:
         group=group,
         partitions=[TopicPartition(_READ_TOPIC, number) for number in range(PARTITIONS)],
         details={"cause": cause},
+        hung=None,
+    )
+
+
+#: Bytes per second that the client id may fetch from each broker: a tenth of what arrives there.
+_QUOTA = 2000
+
+
+@Incident(
+    "consumer-throttled",
+    title="a quota throttles the consumers of a group",
+    does=f"Gives the client id of a group a quota of {_QUOTA} bytes per second, and sends its topic ten times as much.",
+    expect=("the coordinator is healthy, and no partition lacks a leader", "the lag of the group grows"),
+    options={"quota": f"bytes per second that the client id may fetch from each broker ({_QUOTA}); 10000000 is enough"},
+)
+def consumer_throttled(context: IncidentContext) -> IncidentOutcome:
+    """The brokers throttle the consumers of a group: its client id may fetch less than arrives."""
+    quota = context.int_option("quota") or _QUOTA
+    group = f"mailer-{LIMITED}"
+    context.access.create_topic(_READ_TOPIC, context.spread(PARTITIONS, 3), {})
+    context.access.set_quota(LIMITED_CLIENT, quota)
+    context.report(f"client id {LIMITED_CLIENT} may fetch {quota} bytes per second from each broker")
+    number = start_readers(context.lab, _READ_TOPIC, group, LIMITED)
+    context.report(f"workload {number} writes 15 kB per second to each partition of {_READ_TOPIC} and reads as {group}")
+    time.sleep(_BEHIND_SECONDS)
+    return IncidentOutcome(
+        "all coordinators respond",
+        group=group,
+        partitions=[TopicPartition(_READ_TOPIC, number) for number in range(PARTITIONS)],
+        details={"client": LIMITED_CLIENT, "quota": quota},
         hung=None,
     )

@@ -1,7 +1,5 @@
 """A healthy cluster, and clusters in which nothing has happened yet."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Incidents of leaders and of the ISR of a topic."""
 
-from __future__ import annotations
-
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.definition.recipes import ZK
 from kfix.lab.incidents.setup.content import FIRST, RECORDS, TOPIC

@@ -1,7 +1,5 @@
 """Incidents that lose records: the cluster seems healthy afterwards."""
 
-from __future__ import annotations
-
 from kfix.lab.definition.recipes import KRAFT
 from kfix.lab.incidents.setup.content import FIRST, TOPIC, records
 from kfix.lab.incidents.setup.context import IncidentContext

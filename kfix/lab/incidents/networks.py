@@ -1,7 +1,5 @@
 """Network partitions between the zones of a lab."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 from kfix.core.snapshot.snapshot import TopicPartition

@@ -1,7 +1,5 @@
 """Incidents of the offsets topic."""
 
-from __future__ import annotations
-
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.errors import UsageError
 from kfix.core.snapshot.snapshot import TopicPartition

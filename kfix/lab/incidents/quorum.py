@@ -178,7 +178,7 @@ def old_voter_returns(context: IncidentContext) -> IncidentOutcome:
     quorum = quorum_of(context)
     number = int(voter_wrong_directory.act(context).details["controller"])
     old, new = quorum.replace_voter(number)
-    wait_for(f"controller {number} is a voter again", lambda: quorum.voters().get(number) == new, _ELECTED_SECONDS)
+    wait_for(f"controller {number} is a voter again", lambda: quorum.voters().get(number) == new, _FOLLOWS_SECONDS)
     context.report(f"replaced voter {number}: removed directory id {old}, added {new}")
     start_on_lost_disk(context.lab, number)
     context.report(f"killed controller {number} and started it with its old disk")
@@ -189,7 +189,7 @@ def _on_wrong_disk(context: IncidentContext, number: int) -> IncidentOutcome:
     """Waits until a controller follows with a directory id that is not that of its voter."""
     quorum, own = quorum_of(context), quorum_of(context).directory_of(number)
 
-    wait_for(f"controller {number} follows as an observer", lambda: own in quorum.observers(), _ELECTED_SECONDS)
+    wait_for(f"controller {number} follows as an observer", lambda: own in quorum.observers(), _FOLLOWS_SECONDS)
     voter = quorum.voters()[number]
     context.require(voter != own, f"controller {number} is no voter with its disk")
     return IncidentOutcome(
@@ -199,6 +199,8 @@ def _on_wrong_disk(context: IncidentContext, number: int) -> IncidentOutcome:
 
 
 _ELECTED_SECONDS = 20.0
+#: A controller starts its process first.
+_FOLLOWS_SECONDS = 90.0
 
 
 @Incident(

@@ -1,7 +1,5 @@
 """Incidents of reassignments and their throttles."""
 
-from __future__ import annotations
-
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.lab.definition.recipes import ZK
 from kfix.lab.incidents.setup import throttles

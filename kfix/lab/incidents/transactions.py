@@ -1,7 +1,5 @@
 """Incidents of transactions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from kfix.core.derive.coordinator import TRANSACTIONS_TOPIC

@@ -1,16 +1,11 @@
 """`ip`, `iptables` and `tc`, with a one-line error if one of them is missing, not permitted or fails."""
 
-from __future__ import annotations
-
 import os
 import subprocess
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from kfix.core.errors import LabError, UsageError
 from kfix.lab.process.host import program
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _DEBIAN = {"ip": "iproute2", "tc": "iproute2", "iptables-restore": "iptables", "iptables-save": "iptables"}
 _SECONDS = 20.0

@@ -5,19 +5,14 @@ on the bridge and so reaches every zone whatever is cut between them. Addresses 
 network routes (RFC 2544). Filters and queues are set inside the lab's namespaces only.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ipaddress
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable
 
 from kfix.core.errors import LabError
 from kfix.lab.definition.state import Network, Zone
 from kfix.lab.network.commands import inside, run
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
 
 _POOL = ipaddress.IPv4Network("198.18.0.0/15")
 _PREFIX = 24

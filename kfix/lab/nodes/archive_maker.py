@@ -4,20 +4,15 @@
 at a time, and an archive gets its name once it is whole.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kfix.core.private import FILE_MODE
 from kfix.lab.nodes.class_archive import find, with_size
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _LOWEST_PRIORITY = 19
 

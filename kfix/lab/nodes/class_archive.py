@@ -7,23 +7,18 @@ crashes on a truncated one, so the file name contains the size. An archive decid
 writable only for its owner.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kfix.core.errors import LabError
 from kfix.core.private import private_folder
 from kfix.lab.nodes.classpath import cache_home
 from kfix.lab.process.host import LOOPBACK
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 #: "0": no archive is used or made.
 VARIABLE = "KFIX_LAB_ARCHIVE"

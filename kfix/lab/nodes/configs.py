@@ -30,7 +30,8 @@ def settings_of(state: LabState, node: Node, disk: Path) -> dict[str, str]:
     if isinstance(node, ControllerDef):
         settings = controller_settings(state.spec, node, quorum_of(state), disk) | secured_settings(state)
         if state.spec.recipe.mode == ZK:
-            settings |= migrating_settings(state.spec, quorum_of(state), zookeeper_connect(state), listener=False)
+            connect = "" if state.migrating.get(str(node.id)) == ON_KRAFT else zookeeper_connect(state)
+            settings |= migrating_settings(state.spec, quorum_of(state), connect, listener=False)
         return settings
     return _broker(state, node, disk) | {"log.dirs": ",".join(map(str, disks_of(node, disk)))}
 

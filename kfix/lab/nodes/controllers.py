@@ -87,7 +87,26 @@ class ControllerQuorum(Authority):
         Returns the directory ids of both disks.
         """
         from kfix.core.collect.quorum_rows import directory_text  # noqa: PLC0415 - brings the protocol code
-        from kfix.lab.clients.asking_controllers import add_voter, remove_voter  # noqa: PLC0415 - the same
+        from kfix.lab.clients.asking_controllers import add_voter  # noqa: PLC0415 - the same
+
+        seen, old = self.remove_voter(number)
+        wanted, nodes = self.directory_of(number), dict(seen.nodes)
+        [new] = (each.directory for each in seen.observers if directory_text(each.directory) == wanted)
+        at, listener = str(nodes[seen.leader]), (CONTROLLER, nodes[number])
+
+        def added() -> bool:
+            return self.voters().get(number) == wanted or add_voter(at, (number, new), listener, self._security())
+
+        wait_for(f"controller {number} is added to the voters", added, 60)
+        return old, wanted
+
+    def remove_voter(self, number: int) -> tuple[DescribedQuorum, str]:
+        """Removes the voter of a controller that runs with another disk, once it follows with that one.
+
+        Returns the quorum as it was before, and the directory id of the voter.
+        """
+        from kfix.core.collect.quorum_rows import directory_text  # noqa: PLC0415 - brings the protocol code
+        from kfix.lab.clients.asking_controllers import remove_voter  # noqa: PLC0415 - the same
 
         wanted = self.directory_of(number)
 
@@ -97,17 +116,8 @@ class ControllerQuorum(Authority):
 
         seen = wait_for(f"controller {number} follows as an observer", follows, 30)
         [old] = (each.directory for each in seen.voters if each.node == number)
-        [new] = (each.directory for each in seen.observers if directory_text(each.directory) == wanted)
-        nodes = dict(seen.nodes)
-        at = str(nodes[seen.leader])
-        remove_voter(at, (number, old), self._security())
-        listener = CONTROLLER, nodes[number]
-
-        def added() -> bool:
-            return self.voters().get(number) == wanted or add_voter(at, (number, new), listener, self._security())
-
-        wait_for(f"controller {number} is added to the voters", added, 60)
-        return directory_text(old), wanted
+        remove_voter(str(dict(seen.nodes)[seen.leader]), (number, old), self._security())
+        return seen, directory_text(old)
 
     def directory_of(self, number: int) -> str:
         """Returns the directory id of the disk that a controller has now."""

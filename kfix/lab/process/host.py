@@ -1,21 +1,15 @@
 """Where processes of a lab run: on the loopback interface, or in a zone, which has an address and a command prefix."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import shutil
 import socket
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kfix.core.errors import LabError
 from kfix.lab.process.processes import read_stat
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
 
 # Free ports below the ephemeral range: in it a listener may fail to bind, and a client may connect to itself.
 

@@ -1,12 +1,7 @@
 """Finds the line of a long log that shows why a process did not start."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 _JVM_REFUSAL = re.compile(r"^(Error|Unrecognized|Invalid|Could not|Improperly|Conflicting)\b.*")
 _BAD_LEVEL = re.compile(r"^\[[^\]]*\] (FATAL|ERROR) (.*)$")

@@ -1,19 +1,14 @@
 """Processes of a lab: pid, start time and a tag on the command line, so that a reused pid is never signalled."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kfix.core.errors import LabError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _START_TIME_FIELD = 22 - 3  # of /proc/PID/stat, counted from the state, which follows the command in brackets
 POLL_SECONDS = 0.05

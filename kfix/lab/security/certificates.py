@@ -1,7 +1,5 @@
 """The certificates of a lab: an authority of its own, and what it signs."""
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,10 +1,7 @@
 """The files of a secured lab: key and trust stores in three formats, and client properties for `--command-config`."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kfix.core.errors import LabError
 from kfix.core.kafka.security import Security
@@ -16,13 +13,10 @@ from kfix.lab.definition.properties import render
 from kfix.lab.definition.protocols import CONTROLLER_USER, MTLS, USER
 from kfix.lab.definition.realm import client_login
 from kfix.lab.definition.secured import CLIENT_FILES, client_jaas, identity_provider
-from kfix.lab.definition.state import folder_of
+from kfix.lab.definition.state import LabState, folder_of
 from kfix.lab.definition.store import private
 from kfix.lab.process.host import LOOPBACK, program
 from kfix.lab.security.certificates import CertificateAuthority, Issued, key_pem, pem
-
-if TYPE_CHECKING:
-    from kfix.lab.definition.state import LabState
 
 
 def controller_security(state: LabState) -> Security:

@@ -4,8 +4,6 @@ It has the two endpoints that Kafka uses of OpenID Connect: `/token` exchanges a
 (RFC 6749, 4.4), and `/jwks` publishes the key that the brokers validate it with (RFC 7517).
 """
 
-from __future__ import annotations
-
 import base64
 import hmac
 import json

@@ -30,7 +30,9 @@ _WORKS_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class ReadersPlan:
-    """`delays`: the seconds that each member needs for a record. `hot`: how many times the records partition 0 gets."""
+    """`delays`: the seconds that each member needs for a record. `hot`: how many times the records partition 0 gets.
+    `size`: the least bytes of a record.
+    """
 
     does: str
     delays: tuple[float, ...] = (0.0, 0.0)
@@ -38,6 +40,7 @@ class ReadersPlan:
     fails: bool = False
     stops: bool = False
     deletes: bool = False
+    size: int = 0
 
 
 CAUSES: Final = {
@@ -48,6 +51,9 @@ CAUSES: Final = {
     "stopped": ReadersPlan("the members have stopped, and records still arrive", stops=True),
     "retention": ReadersPlan("records are deleted faster than two slow members read them", (0.05, 0.05), deletes=True),
 }
+#: The only member of a group whose client id gets a quota, and its plan.
+LIMITED_CLIENT, LIMITED = "reader-a", "limited"
+_PLANS: Final = {**CAUSES, LIMITED: ReadersPlan("one member reads records of 500 bytes", (0.0,), size=500)}
 
 
 def start_readers(lab: LabHandle, topic: str, group: str, cause: str) -> int:
@@ -85,7 +91,7 @@ class Readers:
         while time.monotonic() < self.until:
             for partition in range(PARTITIONS):
                 for _ in range(_RATE // 10 * (self.cause.hot if partition == 0 else 1)):
-                    producer.produce(self.topic, f"{number}", partition=partition)
+                    producer.produce(self.topic, f"{number}".zfill(self.cause.size), partition=partition)
                     number += 1
             producer.poll(0)
             # A little faster than the members read: the start of the log reaches them after two minutes.
@@ -142,4 +148,4 @@ class Readers:
 
 if __name__ == "__main__":
     servers, topic, group, cause = sys.argv[1:5]
-    Readers(servers, topic, group, CAUSES[cause], time.monotonic() + _SECONDS).run()
+    Readers(servers, topic, group, _PLANS[cause], time.monotonic() + _SECONDS).run()

@@ -1,16 +1,11 @@
 """The true loss of a background workload: its acknowledged messages compared with the log, read after healing."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kfix.core.errors import LabError
+from kfix.lab.nodes.handle import LabHandle
 from kfix.lab.workload.background import acknowledged_file
-
-if TYPE_CHECKING:
-    from kfix.lab.nodes.handle import LabHandle
 
 
 @dataclass(frozen=True)

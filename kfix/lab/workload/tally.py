@@ -1,7 +1,5 @@
 """The counts of a workload: sent, acknowledged, received, duplicated, lost."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter

@@ -4,13 +4,12 @@ Bounded in time and in number. At the end the log itself is read without a group
 not mistaken for records that are lost.
 """
 
-from __future__ import annotations
-
 import secrets
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
@@ -18,13 +17,8 @@ from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.errors import LabError, UsageError
 from kfix.lab.clients.commits import name_for
 from kfix.lab.definition.state import ids_by_rack, spread
+from kfix.lab.nodes.handle import LabHandle
 from kfix.lab.workload.tally import Counts, Tally
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from kfix.lab.nodes.handle import LabHandle
-
 
 TOPIC = "workload"
 _PARTITIONS = 3

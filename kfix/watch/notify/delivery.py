@@ -4,8 +4,6 @@ A slow or dead receiver delays neither the watch nor the other receivers. A mess
 up and counted, and the watch reports it.
 """
 
-from __future__ import annotations
-
 import json
 import queue
 import threading
@@ -13,15 +11,13 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from http.client import HTTPResponse
+from typing import Any, Final
 
 from kfix.core.endpoint import plain_reason
 from kfix.watch.model import Notice, ReceiverState
 from kfix.watch.notify.messages import payloads
 from kfix.watch.notify.settings import Receiver
-
-if TYPE_CHECKING:
-    from http.client import HTTPResponse
 
 #: Pauses in seconds between the attempts for one message.
 PAUSES: Final = (1.0, 2.0, 4.0, 8.0)

@@ -6,8 +6,6 @@
 - Webhook: `kfix.notices/v1`, all fields (docs/watch.md).
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final

@@ -3,8 +3,6 @@
 The file never contains a secret: `${env:NAME}` stands for the value of an environment variable.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

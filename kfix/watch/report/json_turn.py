@@ -1,7 +1,5 @@
 """A change as JSON, `kfix.watch/v1`: one object a line of `kfix watch --json`, written when the change is seen."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 

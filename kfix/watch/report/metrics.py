@@ -4,14 +4,14 @@ An unknown value is absent, never 0: while the cluster does not answer, there is
 uses `kfix_watch_up == 0` or the age of the last complete snapshot.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 
 from kfix.core.diagnosis.finding import Severity
 from kfix.front.exposition import Family, Sample, exposition
 from kfix.watch.model import WatchState
+
+_FALLS_BEHIND = "KFX123"
 
 
 def watch_metrics(state: WatchState, now: float) -> str:
@@ -49,6 +49,10 @@ def _of_cluster(state: WatchState, now: float) -> Iterator[Family]:
     seconds = [({**here, "group": name}, round(s, 1)) for name, (_, s) in sorted(state.lags.items()) if s is not None]
     time = "Time in which as many records arrived as the partition that lags most is behind."
     yield _gauge("group_lag_seconds", time, seconds)
+    slow = {str(f.facts["group"]) for f in diagnosis.walk() if f.code == _FALLS_BEHIND}
+    judged = {name for name, (_, s) in state.lags.items() if s is not None} | slow
+    verdicts: list[Sample] = [({**here, "group": name}, int(name in slow)) for name in sorted(judged)]
+    yield _gauge("group_falls_behind", "1: KFX123 reports the group; 0: two snapshots do not show it.", verdicts)
     muted = Counter(f.severity for each in diagnosis.muted for f in each.finding.counted())
     yield _gauge(
         "muted_findings",

@@ -1,7 +1,5 @@
 """A watch on a terminal, redrawn after every snapshot, and as lines of a log, written only on a change."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The wording of a watch: one line per change, and the state and cost of recorder, receivers and reading."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime
 

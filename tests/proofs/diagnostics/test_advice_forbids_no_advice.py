@@ -206,7 +206,7 @@ def test_what_a_runbook_does_to_leaders_and_replicas_is_declared(name: str) -> N
     wanted = {kind for kind, actions in kinds.items() if used & actions}
     if ChangeKind.REASSIGNMENT in wanted and not used & {"reassign.noop", "reassign.reorder"}:
         wanted.discard(ChangeKind.ELECTION)  # the preferred leaders of partitions that were moved anyway
-    if not wanted and used & {"config.set", "throttle.remove"} and "manual.bring_back" not in used:
+    if not wanted and used & {"config.set", "retention.hold", "throttle.remove"} and "manual.bring_back" not in used:
         wanted = {ChangeKind.SETTING}  # it does nothing else
     assert set(CHANGES_OF.get(name, ())) == wanted, used
 

@@ -29,6 +29,9 @@ from tests.unit.heal.probes.eligible_cases import allowed_with_isr
 _OF_REGISTRATIONS = "broker_is_gone"
 #: {incident: (its runbook, what refuses it)}: nothing of that is in a snapshot.
 ONLY_THE_PLAN_READS: Mapping[str, tuple[str, str]] = {
+    # The finding states that the controller has to be started first; it catches up by itself.
+    "controller-disk-lost": ("quorum-replace-voter", "voter_may_be_removed"),
+    "voter-wrong-directory-behind": ("quorum-replace-voter", "voter_may_be_removed"),
     "coordinator-failed-two-keys": ("coordinator-failed", "records of 2 keys contradict"),
     "coordinator-failed-unrecognized": ("coordinator-failed", "kfix recognizes no record"),
     "ghost-registration-hidden": ("remove-ghost-registration", _OF_REGISTRATIONS),

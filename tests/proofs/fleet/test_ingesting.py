@@ -24,7 +24,7 @@ from kfix.fleet.questions.catalogue import question
 from kfix.fleet.questions.tables import tables
 from kfix.fleet.store.places import place_of
 from kfix.shell.app import app
-from tests.unit.fleet.audit_runs import AT, audited, cluster
+from tests.unit.fleet.audit_runs import AT, audited, audited_without_scenarios, cluster
 
 EVERY = 15.0
 BEGUN = AT + 3600
@@ -179,6 +179,15 @@ def test_an_outage_between_two_audits_has_its_seconds_and_counts_once(tmp_path, 
     assert [times[name] for name in ("outages", "open", "mean_least", "longest_most")] == [1, 0, 6 * EVERY, 6 * EVERY]
     [moves] = ask(place_of(root), engine, question("moving-leaders"), days=30).rows.to_pylist()
     assert moves["times"] == 2
+
+
+def test_an_outage_that_is_older_than_the_days_asked_is_still_open(tmp_path):
+    engine, root = EmbeddedEngine(1), tmp_path / "store"
+    for number in range(3):
+        night = replace(leaderless(7 if number else 0), taken_at=AT + number * DAY)
+        audited_without_scenarios(root, [], engine, number=number, snapshots={"a": night})
+    [times] = ask(place_of(root), engine, question("leaderless-times"), days=1).rows.to_pylist()
+    assert (times["outages"], times["open"], times["last_began"]) == (1, 1, None)
 
 
 def test_without_the_ring_only_the_last_state_of_a_day_is_known(tmp_path):

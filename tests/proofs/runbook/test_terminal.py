@@ -21,7 +21,7 @@ behind = FakeWiring(incident.cluster, incident.finding).app(pathlib.Path(os.envi
 from kfix.shell.app import app
 app(["runbook", "apply", "coordinator-stuck"], obj=behind)
 """
-PROMPT = r"skip this one > "
+PROMPT = r"\[s\] skip > "
 
 
 @pytest.fixture

@@ -80,7 +80,7 @@ class Desk:
 
     @property
     def prompt(self) -> str:
-        return r"\[\?\] why(?: this gate)?(?:  \[s\] skip this one)?\)? > "
+        return r"\[\?\] why(?: this gate)?(?:  \[s\] skip)?\)? > "
 
     def paste(self, text: str) -> None:
         """At once, as a terminal hands over what was pasted."""

@@ -44,10 +44,13 @@ class FakeBroker:
             else:
                 self.asked.append((key, version))
                 flexible = (key, version) in {(35, 4), (22, 3), (16, 5), (9, 7), (27, 1)} or key in {
+                    55,
                     61,
                     69,
                     75,
                     77,
+                    80,
+                    81,
                     89,
                     90,
                 }

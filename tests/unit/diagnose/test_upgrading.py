@@ -17,6 +17,15 @@ def test_a_text_that_is_no_version_is_refused(text: str) -> None:
         line_wanted(text)
 
 
+def test_the_last_step_is_named_once_every_node_runs_the_version() -> None:
+    cluster = INCIDENTS["metadata-version-behind"]().cluster
+    found = judge_upgrade(open_case(cluster.snapshot()), line_wanted("4.4.0"))
+    assert [text for text in found.cautions if "raise-metadata-version -p version=4.4 raises it" in text]
+    cluster.levels[102] = 30
+    found = judge_upgrade(open_case(cluster.snapshot()), line_wanted("4.4.0"))
+    assert [text for text in found.cautions if "stays as it is until" in text]
+
+
 def test_clients_count_only_where_an_older_kafka_serves_them() -> None:
     cluster = INCIDENTS["restartable-kraft"]().cluster
     assert judge_upgrade(open_case(cluster.snapshot()), line_wanted("4.4.0")).unknown == ()

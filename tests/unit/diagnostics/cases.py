@@ -124,7 +124,7 @@ SICK: dict[str, list[Sick]] = {
         Sick(lambda: zone_isolated_with_leader().snapshot(), "broker 1", CRITICAL),
     ],
     "KFX204": [
-        Sick(lambda: text(f"{_LED.format(1, 2)}\n{_LED.format(1, 3)}"), "partitions shown twice", WARNING),
+        Sick(lambda: text(f"{_LED.format(1, 2)}\n{_LED.format(1, 3)}"), "outputs that contradict each other", WARNING),
     ],
     "KFX301": [
         Sick(lambda: base().kill(2).kill(3).snapshot(), "without brokers 2, 3", CRITICAL),

@@ -15,12 +15,14 @@ from tests.unit.diagnostics.group_readings import (
     AT_END,
     MEMBER,
     ORDERS,
+    STILL,
     TWO,
     assigned_partition_leaderless,
     coordinator_unreachable,
     hanging,
     held,
     held_by_one_of,
+    limited,
     marker_lost,
     not_reconciled,
     open_transaction,
@@ -148,6 +150,9 @@ SICK: dict[str, list[Sick]] = {
             "unread records of group g2",
             WARNING,
         ),
+        # A quota allows less than arrives; nothing is committed between two of its long pauses.
+        Sick(lambda: limited(2000.0), "group g2", WARNING),
+        Sick(lambda: limited(2000.0, moments=STILL), "group g2", WARNING),
         # Found by a plain diagnosis: what an earlier snapshot read.
         Sick(lambda: remembered(300, ((3, 90), (60, 90), (9, 9)), ((3, 120), (95, 99), (9, 9))), "group g2", WARNING),
         Sick(
@@ -217,6 +222,8 @@ WELL: dict[str, list[Callable[[], Snapshot]]] = {
         lambda: paced(((9, 9), (9, 9), (9, 9)), ((9, 9), (9, 9), (9, 9)), members=(), state="Empty"),
         lambda: paced(((9, 99), (9, 9), (9, 9)), ((9, 99), (9, 9), (9, 9)), members=(), state="Empty"),
         lambda: paced(((9, 900), (9, 900), (9, 900)), ((9, 930), (9, 930), (9, 930))),
+        # Nothing is committed, and its quota allows more than arrives.
+        lambda: limited(1e6, moments=STILL),
         # A record that came between two commits.
         lambda: paced(((9, 9), (9, 19), (9, 9)), ((9, 10), (19, 29), (9, 9))),
         # It waits for a transaction, which is the business of other checks.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from kfix.core.snapshot.fleet_facts import Quota
 from kfix.core.snapshot.group_reading import GroupMember, GroupPartition, GroupReading
 from kfix.core.snapshot.memory import Memory
 from kfix.core.snapshot.snapshot import Endpoint, Snapshot, TopicPartition
@@ -165,3 +166,18 @@ def restarted() -> Snapshot:
     before, after = paced(((90, 91), (60, 61), (70, 70)), ((90, 121), (60, 91), (100, 100))).group_readings
     again = TWO[0]._replace(id="c1-uuid-2")
     return base().snapshot(group_readings=(before, replace(after, members=(again, TWO[1]))))
+
+
+#: 30 records a second arrive in each of three partitions, led by brokers 1 to 3, and almost none is read.
+_SLOW: tuple[Positions, Positions] = (((9, 500), (9, 500), (9, 500)), ((19, 800), (9, 800), (9, 800)))
+
+#: Nothing is committed between the readings.
+STILL: tuple[Positions, Positions] = (((9, 500),) * 3, ((9, 800),) * 3)
+
+
+def limited(rate: float, *, moments: tuple[Positions, Positions] = _SLOW, size: float = 500.0, **of: Any) -> Snapshot:
+    """Returns a group whose client id c1 has this quota; `of` changes the entity of the quota."""
+    quota = Quota(None, "c1", None, "consumer_byte_rate", rate)._replace(**of)
+    found = paced(*moments, members=(MEMBER,))
+    before, after = found.group_readings
+    return replace(found, group_readings=(before, replace(after, quotas=(quota,), record_bytes=size)))

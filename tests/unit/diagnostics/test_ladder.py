@@ -18,7 +18,7 @@ from kfix_diagnostics.engine import diagnose, settle_seconds
 from kfix_diagnostics.ladder.ladder import explain_group
 from tests.each import for_each
 from tests.places import GOLDEN
-from tests.unit.diagnostics.build import Paper
+from tests.unit.diagnostics.build import NOW, Paper
 from tests.unit.diagnostics.clusters import (
     G2,
     base,
@@ -375,6 +375,23 @@ def test_a_doubt_is_unknown_and_never_healthy() -> None:
     story = explain_group(snapshot, diagnose(snapshot), "g2")
     assert story.blocked is None
     assert "no rung fails, but one leaves a doubt" in story.verdict
+
+
+@pytest.mark.parametrize(
+    ("age", "committed", "state", "said"),
+    [
+        (30, 2, "not the cause", "15 records behind the committed offsets; committed offsets advanced by 3 in 30 s"),
+        (30, 5, "in doubt", "no committed offset advanced in 30 s"),
+        (1800, 2, "in doubt", "one snapshot does not show whether a member reads them"),
+    ],
+)
+def test_one_snapshot_shows_by_what_was_read_shortly_before_that_members_read(
+    age: float, committed: int, state: str, said: str
+) -> None:
+    was = replace(reading(partitions=position(committed=committed)), taken_at=NOW - age)
+    snapshot = read(reading(partitions=position(committed=5)), memory=Memory(("g2",), positions=(was,)))
+    found = rungs_of(snapshot)["lag"]
+    assert (found[0], said in found[1]) == (state, True), found
 
 
 def test_a_saved_snapshot_gives_the_same_ladder(tmp_path: Path) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kfix.core.snapshot.quorum import QuorumReplica
+import pytest
+
+from kfix.core.snapshot.quorum import KRAFT_FEATURE, QuorumReplica, QuorumView
 from kfix_diagnostics.engine import diagnose
 from tests.each import for_each
 from tests.unit.diagnostics import kraft_clusters
@@ -16,10 +18,43 @@ def test_a_voter_whose_disk_was_replaced_is_removed_and_added_again_and_no_netwo
     finding = find(diagnose(kraft_clusters.one_controller_on_another_disk()), "KFX812")
     assert "the voter has directory id disk-102" in finding.summary
     assert "the controller has new-disk. 2 of 3 voters left; losing one more stops every change" in finding.summary
-    removing, adding, _ = finding.remedies
-    assert removing.command.endswith("remove-controller --controller-id 102 --controller-directory-id disk-102")
-    assert adding.command.endswith("--command-config controller.properties add-controller")
+    replacing, _ = finding.remedies
+    assert replacing.command.startswith("kfix runbook apply quorum-replace-voter -p node=102 ")
     assert not any("network" in remedy.text for remedy in finding.remedies)
+
+
+def test_a_lost_disk_is_replaced_only_where_voters_may_change_and_a_majority_is_left() -> None:
+    sick = kraft_clusters.one_controller_dead()
+    assert sick.quorum is not None
+
+    def offered(view: QuorumView) -> bool:
+        finding = find(diagnose(replace(sick, quorum=view)), "KFX812")
+        return any(remedy.runbook == "quorum-replace-voter" for remedy in finding.remedies)
+
+    dynamic = replace(sick.quorum, features={KRAFT_FEATURE: 1})
+    assert (offered(dynamic), offered(sick.quorum)) == (True, False)
+    assert not offered(replace(dynamic, voters=dynamic.voters[1:]))
+
+
+@pytest.mark.parametrize(
+    ("voters", "words"), [(2, "2 voters, [100, 101]: losing either"), (1, "1 voter, [100]: losing")]
+)
+def test_a_controller_that_follows_and_is_no_voter_is_named_with_the_runbook_that_adds_it(
+    voters: int, words: str
+) -> None:
+    sick = kraft_clusters.two_voters(unknown=True)
+    assert sick.quorum is not None
+    joins = QuorumReplica(102, HIGH, 0.2, 0.2)
+    view = replace(
+        sick.quorum,
+        voters=sick.quorum.voters[:voters],
+        observers=(*sick.quorum.observers, joins),
+        features={KRAFT_FEATURE: 1},
+    )
+    finding = find(diagnose(replace(sick, quorum=view)), "KFX812")
+    assert words in finding.summary
+    [adding] = finding.remedies
+    assert adding.command.startswith("kfix runbook apply quorum-add-voter -p node=102 ")
 
 
 def test_a_voter_that_fetches_has_its_disk_although_an_older_entry_of_it_is_left() -> None:
@@ -28,7 +63,7 @@ def test_a_voter_that_fetches_has_its_disk_although_an_older_entry_of_it_is_left
     both = replace(view, observers=(*view.observers, old))
     finding = find(diagnose(kraft_clusters.kraft().snapshot(quorum=both)), "KFX812")
     assert "has lagged behind for 40 s" in finding.summary
-    assert not any("remove-controller" in remedy.command for remedy in finding.remedies)
+    assert not any(remedy.runbook for remedy in finding.remedies)
 
 
 def test_without_a_majority_no_voter_is_removed_since_nothing_is_committed() -> None:

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from kfix.core.diagnosis.finding import Severity
 from kfix.diagnose.report.table import STYLES
-from kfix.front.console import console_on
+from kfix.front.console import console_on, table
 from kfix.front.lines import Line, lines_text, print_lines
 from kfix.front.plain import PlainConsole
 from tests.each import for_each
@@ -94,3 +94,14 @@ def test_rich_consoles_still_work():
     out = io.StringIO()
     print_lines(LINES, Console(file=out, width=200, markup=False))
     assert "漢字" in out.getvalue()
+
+
+def test_a_pipe_gets_no_blanks_at_the_end_of_a_line():
+    out = io.StringIO()
+    rows = table(header_style="bold")
+    rows.add_column("step")
+    rows.add_column("what")
+    rows.add_row("1", "elect")
+    rows.add_row("", "a leader")
+    console_on(out).print(rows)
+    assert out.getvalue() == "step  what\n1     elect\n      a leader\n"

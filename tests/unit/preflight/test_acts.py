@@ -279,6 +279,12 @@ def test_versions_that_cannot_be_reached_are_named():
         upgrade("latest")
 
 
+def test_a_migration_is_judged_by_its_phase():
+    assert kinds(act_of("migration move"), snapshot(paper())) == [("migration", "")]
+    with pytest.raises(UsageError, match="preflight migration 'finnish': one of prepare, move, finish"):
+        act_of("migration finnish")
+
+
 def test_zookeeper_has_to_be_left_before_kafka_4():
     taken = replace(base().topic("ledger", 1, replicas=[[1, 2, 3]]).snapshot(), broker_configs=CONFIGS)
     assert kinds(upgrade("4.3.1"), taken)[0] == ("version", "")

@@ -10,7 +10,8 @@ import typer
 from typer.testing import CliRunner
 
 from kfix.core.access import Access
-from kfix.front.reaching import ClusterOptions, reaches
+from kfix.front.grouped import with_options
+from kfix.front.reaching import ClusterOptions
 from kfix.heal.live.clusters import live
 
 FLEET = """apiVersion: kfix/v1
@@ -33,7 +34,7 @@ def ask(home: Path, *words: str, **environ: str) -> Access | str:
     app = typer.Typer()
 
     @app.command()
-    @reaches
+    @with_options
     def read(reach: ClusterOptions) -> None:
         found.append(replace(reach, timeout=7.0).access())
 

@@ -26,8 +26,6 @@
 Snapshots are ordered by time, vantage and file first, so the order in which they are given does not matter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 

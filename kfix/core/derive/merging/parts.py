@@ -1,7 +1,5 @@
 """The snapshot from which each part of the merged one comes. Snapshots are ordered oldest first, one per vantage."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar

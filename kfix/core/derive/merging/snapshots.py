@@ -1,7 +1,5 @@
 """Which snapshots are merged, and whether they fit together: one cluster, one time, one name per vantage."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePath

@@ -4,8 +4,6 @@ On ZooKeeper (2.x and 3.x) these are `kafka.controller.KafkaController` and `Top
 later, all of 4.x) `QuorumController`, `ReplicationControlManager` and `BrokerHeartbeatManager`.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Broker startup, shutdown, fatal errors, and ZooKeeper sessions (`KafkaServer` to 3.9, `BrokerServer` on KRaft)."""
 
-from __future__ import annotations
-
 import re
 
 from kfix.core.events import Theme, Tone

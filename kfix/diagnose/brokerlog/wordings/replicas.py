@@ -3,8 +3,6 @@
 Messages that a truncation "has no effect" are ignored.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

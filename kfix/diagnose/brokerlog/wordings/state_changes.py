@@ -1,7 +1,5 @@
 """Partition states as written by the controller and received by brokers (logger `state.change.logger`)."""
 
-from __future__ import annotations
-
 import re
 
 from kfix.core.events import Event, LogStatement, Observation, Theme, Tone

@@ -3,8 +3,6 @@
 The chart `heat` has a row per cluster; the script shows a window of the rows.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 from math import ceil, floor

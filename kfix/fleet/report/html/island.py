@@ -1,7 +1,5 @@
 """The data for the page's script: an index of all findings, and each cluster's details, unpacked on demand."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping

@@ -4,8 +4,6 @@ Headline, unknown clusters, new findings and the tables of clusters, checks and 
 the charts after the first paint, and the findings of a cluster with their evidence when it is opened.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final

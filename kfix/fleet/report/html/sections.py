@@ -1,7 +1,5 @@
 """What the parts of the page show that need no script: clusters by risk, failures, episodes, and tiles with changes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final

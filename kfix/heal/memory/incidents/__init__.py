@@ -4,11 +4,10 @@ Runbooks name them in their `tests:`; unit tests and examples start from them. A
 the lab (`kfix lab incidents`); a suffix names a variant of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from inspect import signature
+from inspect import isfunction, signature
+from typing import get_type_hints
 
 from kfix.heal.memory.incidents import coordinators, groups, partitions, quorum, registrations, restarts
 from kfix.heal.memory.incidents.coordinators import ORDERS, STUCK
@@ -24,7 +23,8 @@ def _named() -> Iterator[tuple[str, Make]]:
         for function, make in vars(module).items():
             if (
                 not function.startswith("_")
-                and getattr(make, "__annotations__", {}).get("return") == "PreparedIncident"
+                and isfunction(make)
+                and get_type_hints(make).get("return") is PreparedIncident
             ):
                 yield (name := function.replace("_", "-")), make
                 if "kind" in signature(make).parameters:

@@ -1,7 +1,5 @@
 """Incidents of coordinators: the record, the controller and the coordinator disagree, or it gave up its partition."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from kfix.core.derive.coordinator import OFFSETS_TOPIC, partition_of_group

@@ -1,7 +1,5 @@
 """Incidents of groups: members, committed offsets, and transactions that do not end."""
 
-from __future__ import annotations
-
 from kfix.core.derive.restoring import OffsetsItem
 from kfix.core.diagnosis.finding import FactValue
 from kfix.core.snapshot.group_reading import GroupMember
@@ -69,6 +67,18 @@ def group_falls_behind(kind: type[MemoryCluster] = MemoryCluster) -> PreparedInc
         cluster.logs.write(_ORDERS, broker, LogEnd(0, _FAILS_AT + 1), 0)
     cluster.committed["mailer"] = {_ORDERS: StoredOffset(_FAILS_AT, 0, "a note")}
     return PreparedIncident(cluster, requested("cluster", ()))
+
+
+def retention_overtakes(kind: type[MemoryCluster] = MemoryCluster) -> PreparedIncident:
+    """The log of orders-0 begins shortly before what group `mailer` reads next; the topic keeps a record for 60 s."""
+    cluster = kind.healthy()
+    for broker in cluster.brokers:
+        cluster.logs.write(_ORDERS, broker, LogEnd(30, 100), 0)
+    cluster.committed["mailer"] = {_ORDERS: StoredOffset(_FAILS_AT, 0)}
+    cluster.records.topic_configs["orders"] = {"retention.ms": "60000"}
+    cluster.pace["mailer"] = 5
+    tps = tuple(sorted(tp for tp in cluster.records.assignments if tp.topic == _ORDERS.topic))
+    return PreparedIncident(cluster, requested(_ORDERS.topic, tps))
 
 
 _GROUP, _ID = "payments", "ledger-writer"

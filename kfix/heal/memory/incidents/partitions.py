@@ -1,7 +1,5 @@
 """Incidents of leaders, replicas and the ISR, and the healthy cluster they are compared with."""
 
-from __future__ import annotations
-
 from kfix.core.derive.coordinator import OFFSETS_TOPIC
 from kfix.core.diagnosis.finding import Severity
 from kfix.core.snapshot.reading import ResourceKind

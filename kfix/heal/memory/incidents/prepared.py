@@ -1,7 +1,5 @@
 """The shape of a prepared incident, and the findings that a diagnosis of it gives."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

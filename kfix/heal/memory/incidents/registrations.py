@@ -43,7 +43,7 @@ def ghost_registration_runs() -> PreparedIncident:
 
 def ghost_registration_voter() -> PreparedIncident:
     incident = ghost_registration()
-    _as(incident, "a voter").voters.add(GHOST)
+    _as(incident, "a voter").combined.add(GHOST)
     return incident
 
 

@@ -4,8 +4,6 @@ A function compares only what both snapshots contain: a source that one of them 
 written by hand; a test compares it with the folder.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from kfix.core.events import Event

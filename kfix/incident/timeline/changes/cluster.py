@@ -1,7 +1,5 @@
 """Changes of the cluster between two snapshots: brokers, controller, configs, ZooKeeper servers, metadata."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from kfix.core.derive.grouping import grouped

@@ -1,7 +1,5 @@
 """Changes of topics and partitions between two snapshots: ISR, leaders, log ends, reassignments, assignments."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 

@@ -1,7 +1,5 @@
 """The records of an incident's topics: small ones, and random bytes where a reassignment has to take time."""
 
-from __future__ import annotations
-
 import json
 import secrets
 

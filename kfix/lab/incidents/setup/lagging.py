@@ -5,8 +5,6 @@ backlog, and a throttle on these partitions keeps them from catching up once the
 replicate recovers immediately.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from kfix.core.errors import LabError

@@ -1,7 +1,5 @@
 """The controllers of a KRaft quorum, for incidents that stop them."""
 
-from __future__ import annotations
-
 import time
 
 from kfix.core.errors import UsageError

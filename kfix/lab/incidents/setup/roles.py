@@ -1,7 +1,5 @@
 """The roles of the brokers when a lab with zones is cut: the one in the zone of the controller, and two others."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Internal topics with replication factor 1: where the single replicas are, and which broker dies."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any

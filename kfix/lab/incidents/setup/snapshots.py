@@ -1,7 +1,5 @@
 """A snapshot that the lab keeps: what a site that runs kfix from cron would have from before the incident."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kfix.core.collect.collector import collect

@@ -1,7 +1,5 @@
 """Replication throttles as kafka-reassign-partitions writes them: a rate on brokers, a list of replicas on topics."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from kfix.core.collect import one_record
-from kfix.core.collect.one_record import ask_record
+from kfix.core.collect.one_record import ask_record, ask_records_left
 from kfix.core.errors import RefusedError, UnreachableError
 from kfix.core.kafka import records, requests
 from kfix.core.kafka.requests import FetchedRecords, PartitionOffset
@@ -49,8 +49,10 @@ class Leader:
         assert request.api_key == requests.FETCH
         return FetchedRecords(self.error, HIGH, START, self.data)
 
-    def call_many(self, _asked, _deadline):
-        return [{TP: PartitionOffset(self.error, HIGH)}, {TP: PartitionOffset(self.error, STABLE)}]
+    def call_many(self, asked, _deadline):
+        if asked[0].api_key == requests.FETCH:
+            return [self.call(each, _deadline) for each in asked]
+        return [{TP: PartitionOffset(self.error, each)} for each in (START, HIGH, STABLE)[-len(asked) :]]
 
 
 @pytest.fixture(autouse=True)
@@ -110,3 +112,21 @@ def test_where_no_consumer_gets_a_record_it_is_refused_with_the_reason(offset, d
 def test_an_error_of_the_leader_is_no_answer():
     with pytest.raises(UnreachableError, match="NOT_LEADER_OR_FOLLOWER"):
         read(11, error=NOT_LEADER)
+
+
+@pytest.mark.parametrize(
+    ("offset", "data", "left"),
+    [
+        (HIGH, b"", False),
+        (19, batch(19, one(0, b"\0\0\0\1", b"\0"), kind=0x30), False),
+        (19, batch(18, one(0, b"a", b"1"), last=1), True),
+        (18, batch(18, one(0, b"a", b"1")) + batch(19, one(0, b"\0\0\0\1", b"\0"), kind=0x30), True),
+    ],
+)
+def test_a_marker_of_a_transaction_is_no_record_that_is_left(offset, data, left):
+    assert ask_records_left(Leader(data), TP, offset, Deadline.after(1)) is left
+
+
+def test_a_leader_with_an_error_does_not_show_what_is_left():
+    with pytest.raises(UnreachableError, match="NOT_LEADER_OR_FOLLOWER"):
+        ask_records_left(Leader(error=NOT_LEADER), TP, 11, Deadline.after(1))

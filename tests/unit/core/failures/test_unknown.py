@@ -40,6 +40,16 @@ def test_zookeeper_that_was_not_read_is_unknown():
     assert any("ZooKeeper was not read" in text for text in found.unknown)
 
 
+def test_in_a_migration_both_records_have_to_be_the_same():
+    taken = cluster().snapshot()
+    moving = replace(taken, zookeeper=replace(taken.zookeeper, migrating=True))
+    assert judged(moving, "broker=2").unknown == ()
+    state = taken.zookeeper.states[ORDERS]
+    behind = {**taken.zookeeper.states, ORDERS: state._replace(leader_epoch=state.leader_epoch + 1)}
+    found = judged(replace(taken, zookeeper=replace(moving.zookeeper, states=behind)), "broker=2")
+    assert any("ZooKeeper and the brokers differ about orders-0: who may lead" in text for text in found.unknown)
+
+
 def test_a_setting_that_was_not_read_is_unknown():
     snapshot = cluster().snapshot()
     configs = {b: c for b, c in snapshot.broker_configs.items() if b != 2}

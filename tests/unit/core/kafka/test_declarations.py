@@ -45,8 +45,9 @@ REQUESTS: list[Any] = [*every]
 USED = {(each.api_key, each.version) for each in REQUESTS} | {
     *LAB,
     *KRAFT,
-    (asking.UPDATE_FEATURES, 1),
+    (kraft_messages.UPDATE_FEATURES, 1),
     (asking.PRODUCE, 3),
+    (asking.ALTER_CLIENT_QUOTAS, 0),
 }
 #: Of these, kafka-python has no definition.
 MISSING = {

@@ -129,7 +129,8 @@ def test_quorum_answer_is_read_whole(version, leader, epoch, high, replicas):
     directory = DIRECTORY.bytes if version > 1 else b""
     voters = tuple(kraft.VoterState(n, directory, end, *times) for n, end in replicas)
     nodes = ((4, Endpoint("::1", 65535)),) if version > 1 else ()
-    assert read == kraft.DescribedQuorum(6, leader, epoch, high, voters, voters[:1], nodes)
+    listeners = ("CONTROLLER",) if version > 1 else ()
+    assert read == kraft.DescribedQuorum(6, leader, epoch, high, voters, voters[:1], nodes, listeners)
     assert reader.data[reader.at :] == b"\0"  # no tags
 
 

@@ -89,6 +89,7 @@ def whole(**changes):
         preferred_election_pending=True,
         migrating=True,
         migrating_since_ms=123,
+        copied=742,
         clock_ahead=3600,
         members_zxid=42,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 import pytest
 
@@ -29,12 +30,12 @@ NODES = {
 LISTS = {"/brokers/ids": ("1",), "/brokers/topics": ("t",), "/config/topics": ()}
 
 
-def read(root: str = "", *, read_only: bool = False) -> ZooKeeperView:
-    times = stat(czxid=77, ctime=CREATED, mtime=WRITTEN)
+def read(root: str = "", *, read_only: bool = False, more: Mapping[str, object] = NODES) -> ZooKeeperView:
+    times, nodes = stat(czxid=77, ctime=CREATED, mtime=WRITTEN), {**NODES, **more}
     server = ZooKeeperServer(
-        {root + path: json.dumps(data).encode() for path, data in NODES.items()},
+        {root + path: json.dumps(data).encode() for path, data in nodes.items()},
         {root + path: names for path, names in LISTS.items()},
-        {root + path: times for path in NODES},
+        {root + path: times for path in nodes},
     )
     deadline = Deadline.after(5)
     with listening(server.talk) as at:
@@ -58,6 +59,11 @@ def test_a_state_is_as_old_as_its_last_writing_and_a_registration_as_its_znode(
 
 def test_a_topic_has_the_transaction_that_created_it() -> None:
     assert read().topics_created == {"t": 77}
+
+
+def test_a_migration_has_the_offset_up_to_which_zookeeper_was_written() -> None:
+    found = [read(more=more) for more in ({}, {"/migration": {"version": 0, "kraft_metadata_offset": 742}})]
+    assert [(each.migrating, each.copied) for each in found] == [(False, -1), (True, 742)]
 
 
 @pytest.mark.parametrize("root", ["", "/kafka"])

@@ -74,6 +74,32 @@ def test_the_last_log_line_about_a_broker_counts_and_a_description_outweighs_a_l
     assert gather(state).read[X0].view.isr == (1,)
 
 
+def test_ages_of_a_quorum_that_is_printed_for_people_show_who_stopped() -> None:
+    row = "{}\tAAAAAAAAAAAAAAAAAAAAAA\t8\t{}\t{} ms ago\t{} ms ago\t{}\n"
+    rows = ((1, 0, 5, 5, "Leader"), (2, 3, 101, 101, "Follower"), (3, 112_344, 9_822_311, 9_822_311, "Follower"))
+    found = gather("".join(row.format(*each) for each in rows))
+    assert {(each.about, each.broker) for each in found.lasting()} == {("voter", 3)}
+    assert (set(found.alive), set(found.dead)) == ({1, 2}, {3})
+
+
+@for_each(("lag", "kinds"), [(8_811_002, ["voter lags"]), (3, [])])
+def test_a_voter_that_is_far_behind_and_never_caught_up_is_named_by_the_status(lag: int, kinds: list[str]) -> None:
+    status = f"LeaderId: 3000\nMaxFollowerLag: {lag}\nMaxFollowerLagTimeMs: -1\n"
+    assert [each.about for each in gather(status).lasting()] == kinds
+
+
+def test_the_end_of_a_container_is_of_the_pod_that_was_described() -> None:
+    pods = "NAME READY STATUS RESTARTS AGE\nprod-kafka-1 0/1 CrashLoopBackOff 27 (2m1s ago) 12d\n"
+    [found] = gather(f"{pods}$ kubectl -n kafka describe pod prod-kafka-1\n      Reason:       OOMKilled\n").lasting()
+    assert (found.about, found.detail) == ("pod", "prod-kafka-1 (CrashLoopBackOff, OOMKilled)")
+
+
+def test_a_broker_that_only_one_of_two_lists_has_is_not_alive_by_them() -> None:
+    listing = "Metadata for x (from broker 1: b1:9092/1):\n {} brokers:\n  broker 1 at b1:9092\n"
+    both = gather(listing.format(2) + "  broker 3 at b3:9092\n" + listing.format(1))
+    assert set(both.alive) == {1}
+
+
 def test_the_quorum_names_the_controller_and_the_mode() -> None:
     found = gather("ClusterId:   abc\nLeaderId:     3001\nLeaderEpoch:  4\n")
     assert (found.controller, found.mode, found.cluster_id) == (3001, Mode.KRAFT, "abc")
@@ -92,6 +118,23 @@ def test_groups_come_from_each_table_of_the_tool() -> None:
     assert found.groups == {"old": "", "new": "", "busy": "Stable", "idle": "Empty"}
     assert found.alive == {3: "coordinates group busy"}
     assert found.skipped.lines == 0
+
+
+def test_rows_that_a_terminal_has_wrapped_below_a_wrapped_header_are_whole() -> None:
+    found = gather(
+        "GROUP  TOPIC  PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG\nCONSUMER-ID  HOST  CLIENT-ID\n"
+        "new  orders  0  1  2  1\n-  -  -\nnew  orders  1  1  2  1\nc-1  /10.0.0.1  c\nSome prose of six words more\n"
+    )
+    assert (found.groups, found.skipped.lines) == ({"new": ""}, 1)
+
+
+def test_endpoints_show_who_is_fenced() -> None:
+    found = gather(
+        "ID         HOST      PORT       RACK       STATE      ENDPOINT_TYPE\n"
+        "4          localhost 29092      null       unfenced   broker\n5  localhost 39092  null  fenced  broker\n"
+    )
+    assert (set(found.alive), set(found.dead), found.skipped.lines) == ({4}, {5}, 0)
+    assert [(error.about, error.broker) for error in found.lasting()] == [("gone", 5)]
 
 
 def test_a_row_keeps_configs_with_commas_and_json() -> None:
@@ -204,7 +247,7 @@ def test_a_list_of_containers_shows_which_do_not_run_and_nothing_about_the_other
          "kafka.service"),
         ("Nov 22 03:10:29 h kernel: Out of memory: Killed process 12 (java) total-vm:9912344kB", "process", "java"),
         ("kafka-2 exited with code 3", "process", "kafka-2"),
-        ("      Reason:       OOMKilled", "process", "a container"),
+        ("      Reason:       OOMKilled", "process", ""),
         ("Warning  BackOff  90s  kubelet  Back-off restarting failed container kafka in pod k-kafka-1_kafka(8f)", "pod",
          "k-kafka-1"),
     ],

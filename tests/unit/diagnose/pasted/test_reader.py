@@ -232,19 +232,56 @@ def test_output_of_another_product_is_refused_by_its_name_and_is_no_part_of_a_di
     assert (list(healthy.unused), healthy.alive, healthy.complaints) == (["rpk"], {}, {})
 
 
+_LISTED = "Metadata for audit (from broker 2: k2:9092/2):\n 2 brokers:\n  broker 2 at k2:9092\n  broker 3 at k3:9092\n"
+_TOPIC_OF_1 = "Topic: x\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: \nTopic: x Partition: 0 {}\n"
+_LED_BY_1 = "Leader: 1 Replicas: 1,2,3 Isr: 1,2,3"
+
+
 @for_each(
-    ("row", "foreign"),
+    "listing", [_LISTED, "[zk: x(CONNECTED) 0] ls /brokers/ids\n[2, 3]\n", _LISTED + "$ kafka-topics.sh --describe\n"]
+)
+def test_a_leader_that_a_list_of_brokers_lacks_is_not_dead_since_one_of_the_outputs_is_older(listing: str) -> None:
+    for text in (listing + _TOPIC_OF_1.format(_LED_BY_1), _TOPIC_OF_1.format(_LED_BY_1) + listing):
+        diagnosis = diagnose(read(text))
+        assert {found.code for found in diagnosis.walk()} == {"KFX204", "KFX901"}, text
+        assert exit_code(diagnosis) == 22
+
+
+def test_a_record_of_zookeeper_names_a_leader_that_is_dead() -> None:
+    command = "$ kafka-topics.sh --zookeeper zk:2181 --describe --topic x\n"
+    diagnosis = diagnose(read(f"{_LISTED}{command}{_TOPIC_OF_1.format(_LED_BY_1)}"))
+    assert "KFX102" in {found.code for found in diagnosis.walk()}
+
+
+def test_the_evidence_marks_which_of_two_rows_is_used() -> None:
+    other = _LED_BY_1.replace("Leader: 1", "Leader: 2")
+    first, second = (_TOPIC_OF_1.format(row) for row in (_LED_BY_1, other))
+    [found] = (each for each in diagnose(read(first + second)).walk() if each.code == "KFX204")
+    [evidence] = found.evidence
+    assert evidence.value.endswith("kafka-topics --describe): used")
+    assert evidence.value.count(": used") == 1
+
+
+def test_an_address_that_differs_from_a_localhost_is_of_the_same_broker_and_settles_nothing() -> None:
+    listing = "Metadata for all topics (from broker 1: 10.0.0.5:9092/1):\n 1 brokers:\n  broker 1 at {}:9092\n"
+    for hosts in (("localhost", "10.0.0.5"), ("10.0.0.5", "localhost")):
+        [found] = gather("".join(map(listing.format, hosts))).lasting()
+        assert (found.about, found.detail) == ("advertised", "localhost:9092 (10.0.0.5:9092 in another output)")
+
+
+@for_each(
+    ("row", "foreign", "code"),
     [
-        ("Leader: 91 Replicas: 91,92 Isr: 91,92", True),
-        ("Leader: 91 Replicas: 91,1 Isr: 91", False),  # broker 91 died between the two outputs
-        ("Leader: none Replicas: 91,92 Isr: 91", False),  # their ids changed, or all are dead
+        ("Leader: 91 Replicas: 91,92 Isr: 91,92", True, 22),
+        ("Leader: 91 Replicas: 91,1 Isr: 91", False, 22),  # broker 91 died between the two outputs, or came back
+        ("Leader: none Replicas: 91,92 Isr: 91", False, 21),  # their ids changed, or all are dead
     ],
 )
 def test_a_topic_of_brokers_that_a_whole_list_lacks_is_of_another_cluster_unless_they_may_be_dead(
-    row: str, foreign: bool
+    row: str, foreign: bool, code: int
 ) -> None:
     brokers = "[zk: x(CONNECTED) 0] ls /brokers/ids\n[1, 2]\n"
     own = "Topic: x Partition: 0 Leader: 1 Replicas: 1,2 Isr: 1,2\n"
     diagnosis = diagnose(read(f"{brokers}{own}Topic: z Partition: 0 {row}\n"))
     assert any("other live brokers than those of z" in source for source in diagnosis.could_not_read) is foreign
-    assert (exit_code(diagnosis) == 22) is foreign
+    assert exit_code(diagnosis) == code

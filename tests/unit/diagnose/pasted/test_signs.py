@@ -335,6 +335,36 @@ def test_a_group_does_not_settle_if_members_are_removed_again_and_again(entries:
     assert [(error.about, error.name) for error in gather(text).lasting()] == ([("storm", "g")] if stormy else [])
 
 
+STABILIZED = "INFO [GroupCoordinator 1]: Stabilized group g generation 7 (__consumer_offsets-11) (k.GroupCoordinator)"
+EMPTY = "INFO [GroupCoordinator 1]: Group g with generation 7 is now empty (__consumer_offsets-11) (k.Coordinator)"
+STARTS = PREPARING.format("Adding new member c-2 with group instance id None")
+LATER = "INFO x (k.GroupCoordinator)"
+
+
+@for_each(
+    ("entries", "lasts"),
+    [
+        ([STABILIZED, STARTS], False),
+        ([STABILIZED, STARTS, LATER], True),
+        ([STABILIZED, STARTS, STABILIZED, STARTS], True),
+        ([STABILIZED, STARTS, STARTS, EMPTY], False),
+        ([STARTS, LATER], False),
+    ],
+)
+def test_a_group_that_does_not_come_out_of_its_rebalance_is_named(entries: list[str], *, lasts: bool) -> None:
+    text = "".join(f"[2026-11-22 03:1{minute}:00,402] {entry}\n" for minute, entry in enumerate(entries))
+    assert [(error.about, error.name) for error in gather(text).lasting()] == [("rebalancing", "g")] * lasts
+
+
+def test_a_broker_that_is_not_restarted_because_of_a_short_isr_names_who_left_it() -> None:
+    text = (
+        "2021-12-16 16:05:22 INFO  KafkaAvailability:135 - Reconciliation #70(timer) Kafka(a/k): __consumer_offsets/27 "
+        "will be under-replicated (ISR={0}, replicas=[0,4,5], min.insync.replicas=1) if broker 0 is restarted."
+    )
+    found = [(error.about, error.name, error.broker) for error in gather(text).lasting()]
+    assert found == [("shrunk", "__consumer_offsets-27", 4), ("shrunk", "__consumer_offsets-27", 5)]
+
+
 def test_one_removal_in_two_entries_counts_once() -> None:
     twice = PREPARING.format("removing member c-2 on heartbeat expiration")
     text = "".join(f"{AT.format(1)}{entry}\n" for entry in (REMOVED, twice) * 3)

@@ -32,7 +32,7 @@ from tests.unit.diagnostics.test_incidents import INCIDENTS
 BOTH = for_each("prevention", [False, True])
 EACH = for_each("name", INCIDENTS)
 RUN = UnfinishedRun(
-    "1", "r", "KFX101:x", "ann", "h", "0", "2026-01-01", "2026-01-01", "", False, ("s",), (), False, False, False
+    "1", "r", "KFX101:x", "ann", "h", "0", "2026-01-01", "2026-01-01", "", False, ("s",), (), False, False, False, False
 )
 
 

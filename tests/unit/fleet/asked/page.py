@@ -17,8 +17,8 @@ list beside `rows`.
 - `kfix fleet collect` and `kfix audit` read these facts after everything else; `kfix snapshot save --for-fleet FILE`
   does so where only a file can be had; without the option a file has the ends of all logs, which
   `lost-records` can compare with a later run. A plain `kfix diagnose` never asks for them.
-- A question reads as many of the last runs as its row names; `--snapshots N` reads others. Questions about findings
-  and changes read the audits of the last `--days`.
+- A question reads the last run, or as many of the last runs as it names; `--snapshots N` reads others. Questions about
+  findings and changes read the audits of the last `--days`.
 - Bytes are those of all replicas, and "mean" is that of the brokers of a cluster. Numbers are rounded down.
 
 ## How a loss differs from what looks like it
@@ -34,25 +34,23 @@ runs can hide that an epoch begins earlier, but not a log that ends earlier.
 
 ## All questions
 
-| name | question | runs |
-|---|---|---|
 """
 
 
 def questions_page(answers):
     """Returns the page of these answers."""
-    index = [f"| [{a.question.name}](#{a.question.name}) | {a.question.text} | {_runs(a.question)} |" for a in answers]
-    return HEAD + "\n".join([*index, "", *(line for a in answers for line in _section(a))])
+    index = ", ".join(f"[{a.question.name}](#{a.question.name})" for a in answers) + "."
+    return HEAD + "\n".join([index, "", *(line for a in answers for line in _section(a))])
 
 
 def _runs(question):
-    return "the last" if question.runs == 1 else f"the last {question.runs}"
+    return "" if question.runs == 1 else f" Reads the last {question.runs} runs."
 
 
 def _section(answer):
     asked = answer.question
     tables = ", ".join(f"[{name}](tables.md#{name})" for name in asked.tables)
-    yield from (f"## {asked.name}", asked.text + " Tables: " + tables + ".", "")
+    yield from (f"## {asked.name}", f"{asked.text} Tables: {tables}.{_runs(asked)}", "")
     if asked.unknown:
         yield from (f"Still unknown: {asked.unknown}.", "")
     rows = answer.rows.to_pylist()

@@ -103,9 +103,10 @@ ANSWERS = {
     # alpha: a group outside the log, a topic below its minimum. dying, in its two nights: broker 3, its topic, `thin`.
     "failing-owners": [("team-d", 1, 6, 2, 6), ("team-a", 1, 2, 2, 2)],
     "failing-versions": [("3.9", 1, 6, 2, 6), ("2.7", 1, 2, 2, 2)],
+    # In seconds: seen in one night alone, an outage lasted for less than two days.
     "recovery-times": [
-        ("KFX301", 3, 2, 24, 24, 48), ("KFX104", 2, 1, 24, 24, 48), ("KFX401", 2, 1, 24, 24, 48),
-        ("KFX113", 1, 0, None, None, None),
+        ("KFX301", 3, 2, 0, None, 0, None, 2 * 86_400), ("KFX104", 2, 1, 0, 2 * 86_400, 0, 2 * 86_400, 2 * 86_400),
+        ("KFX401", 2, 1, 0, 2 * 86_400, 0, 2 * 86_400, 2 * 86_400), ("KFX113", 1, 0, *[None] * 5),
     ],
     "risks-come-true": [("dying", 3, day(0), day(1), 2, 2), ("dying", 3, day(2), day(3), 2, 2)],
     "growing-lag": [("alpha", "slow", "orders", 100, 400, 4)],
@@ -188,6 +189,18 @@ def test_a_question_finds_what_is_planted_and_nothing_that_looks_like_it(name, s
     answer = asked(store, name)
     assert tuple(answer.rows.column_names) == answer.question.columns
     assert rows(answer) == ANSWERS[name]
+
+
+def test_questions_about_changes_read_those_of_the_days_alone_and_miss_no_outage_that_is_older(tmp_path):
+    FLEET.write(tmp_path, EmbeddedEngine(1), nights=3)
+    # It began in the night before: how long it lasted at most is not known.
+    assert rows(ask_days(tmp_path, 1)) == [("dying", "fragile", 2, 2, 0, 0, None, 0, None, None)]
+    assert rows(ask_days(tmp_path, 2)) == [("dying", "fragile", 2, 2, 0, 0, 2 * 86_400, 0, 2 * 86_400, moment(1))]
+    assert rows(ask(place_of(tmp_path), EmbeddedEngine(1), question("moving-leaders"), days=1)) == []
+
+
+def ask_days(store, days):
+    return ask(place_of(store), EmbeddedEngine(1), question("leaderless-times"), days=days)
 
 
 def test_sizes_are_those_of_the_replicas_that_were_read(store):

@@ -111,6 +111,8 @@ SAMPLES: Mapping[str, Sample] = {
     "compaction.restore": Sample(
         _failed, {"topic": OFFSETS_TOPIC, **dict.fromkeys(COMPACTION, ABSENT), "segment_ms": "5000"}
     ),
+    "retention.hold": Sample(four_brokers, {"topic": "orders"}),
+    "retention.restore": Sample(four_brokers, {"topic": "orders", "retention_ms": "60000", "retention_bytes": ABSENT}),
     "config.set": Sample(four_brokers, {**TOPIC, "key": "min.insync.replicas", "value": "2"}),
     "controller.reelect": Sample(four_brokers, {}),
     "group.evict": Sample(_held, {"group": "payments", "member": "slow-1"}),
@@ -121,6 +123,7 @@ SAMPLES: Mapping[str, Sample] = {
         _without_majority,
         {"copies": "/disks/102,/disks/1", "into": "/disks/new", "node": 102, "lost": "100,101", "unread": ""},
     ),
+    "metadata_version.raise": Sample(lambda: INCIDENTS["metadata-version-behind"]().cluster, {"version": "4.4.0"}),
     "node.restart": Sample(lambda: INCIDENTS["restartable"]().cluster, {"role": "broker", "node": 3, "others": (1, 2)}),
     "node.upgrade": Sample(
         lambda: INCIDENTS["restartable-kraft"]().cluster,
@@ -141,6 +144,8 @@ SAMPLES: Mapping[str, Sample] = {
     "throttle.remove": Sample(_throttled, BROKER),
     "throttle.replicas": Sample(_throttled, {"topic": "orders", "leaders": "0:2", "followers": "0:3"}),
     "broker.unregister": Sample(_ghost, {"broker": 4, "dead_for": 120.0}),
+    "voter.add": Sample(lambda: INCIDENTS["voter-wrong-directory-removed"]().cluster, {"node": 102}),
+    "voter.remove": Sample(lambda: INCIDENTS["voter-wrong-directory"]().cluster, {"node": 102}),
     "transaction.abort": Sample(_in_transaction, ABORTED),
     "transaction.end": Sample(_hanging, ENDED),
     "throttle.restore": Sample(_throttled, {**TOPIC, "leader": ABSENT, "follower": "0:3"}),
@@ -256,6 +261,7 @@ def test_only_what_changes_nothing_or_takes_an_own_throttle_back_passes_unasked(
         "wait",
         "throttle.restore",
         "compaction.restore",
+        "retention.restore",
     }
 
 

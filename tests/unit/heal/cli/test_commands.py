@@ -70,6 +70,20 @@ def test_the_end_names_the_findings_of_the_same_runbook_that_the_plan_did_not_co
     assert said.startswith(f"not healed by this plan: 1 more finding, {left.key}. To heal the rest: kfix runbook apply")
 
 
+def test_the_command_for_what_is_left_is_that_of_its_finding_which_has_the_parameters(
+    wired: FakeWiring, tmp_path: Path
+) -> None:
+    path, plan_id = planned(tmp_path)
+    command = "kfix runbook apply coordinator-stuck -p prove_within=30s"
+    left = replace(
+        wired.findings[0], obj="a group", partitions=(), remedies=(Remedy("x", command, "coordinator-stuck"),)
+    )
+    wired.cut = (left,)
+    result = kfix("apply", "--plan", path, "--approve", f"plan:{plan_id}")
+    [said] = [line for line in result.stdout.splitlines() if line.startswith("not healed by this plan")]
+    assert said == f"not healed by this plan: 1 more finding, {left.key}. To heal the rest: {command}"
+
+
 def test_apply_in_one_go_without_a_terminal_changes_nothing_and_shows_the_command(
     wired: FakeWiring, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 from kafka.protocol import admin, consumer, producer
@@ -17,6 +18,7 @@ from kfix.core.snapshot.offsets import StoredOffset
 from kfix.core.snapshot.reading import ConfigValue, LogDirs, LogTail, NodeRole, ResourceKind, StableEnd
 from kfix.core.snapshot.snapshot import ClusterIdentity, ControllerNode, Mode, TopicPartition
 from kfix.core.snapshot.transactions import OpenBatch
+from kfix.core.snapshot.voters import Joining
 from kfix.core.target import Target
 from kfix.core.timing import Deadline
 from kfix.core.zookeeper.connect import parse_connect
@@ -26,6 +28,7 @@ from tests.unit.core.fake_broker import ALL_VERSIONS, FakeBroker, configs, metad
 from tests.wire import Writer
 
 TP = TopicPartition("t", 0)
+VOTER_APIS = {18: (0, 3), 55: (0, 0), 80: (0, 0), 81: (0, 0)}
 TOPIC, BROKER = ResourceKind.TOPIC, ResourceKind.BROKER
 
 
@@ -394,6 +397,18 @@ def test_with_zookeeper_no_registration_is_removed():
     assert (result.name, broker.asked) == ("NOT_SENT", [])
 
 
+def test_metadata_version_is_raised_by_one_feature_and_each_refusal_is_read():
+    request = kraft_messages.update_feature("metadata.version", 30, 4000)
+    sent = Writer().i32(4000).uvarint(2).compact_string("metadata.version").i16(30).i8(1).no_tags().i8(0).no_tags()
+    assert (request.api_key, request.version, request.body) == (57, 1, sent.done())
+    assert not request.api_key.reads
+    one = Writer().i32(0).i16(0).compact_string("").uvarint(2).compact_string("metadata.version").i16(95)
+    said = one.compact_string("node 3 does not support it").no_tags().no_tags().done()
+    found = request.decode(ByteReader(said))
+    assert (found.error, found.message) == (95, "node 3 does not support it")
+    assert LiveChanger(Target(()), parse_connect("z:1"), Reader({})).raise_metadata_version(30).name == "NOT_SENT"
+
+
 def test_a_registration_is_removed_by_its_id_and_the_answer_is_read_whole():
     request = kraft_messages.unregister_broker(4)
     assert (request.api_key, request.version, request.flexible, request.body) == (64, 0, True, b"\0\0\0\4\0")
@@ -401,6 +416,73 @@ def test_a_registration_is_removed_by_its_id_and_the_answer_is_read_whole():
     said = Writer().i32(0).i16(102).compact_string("Broker ID 4 is not currently registered.").no_tags().done()
     found = request.decode(ByteReader(said))
     assert (found.error, found.message) == (102, "Broker ID 4 is not currently registered.")
+
+
+LISTENER = "CONTROLLER://c102:9093"
+
+
+def quorum_answer(active):
+    """Controller 100 is the only voter, and the active one or not."""
+    topic = admin.DescribeQuorumResponse.TopicData
+    voter = topic.PartitionData.ReplicaState(replica_id=100, log_end_offset=58)
+    partition = topic.PartitionData(
+        partition_index=0,
+        error_code=0 if active else 6,
+        leader_id=100 if active else -1,
+        leader_epoch=7,
+        high_watermark=58,
+        current_voters=[voter],
+        observers=[],
+    )
+    topics = [topic(topic_name="__cluster_metadata", partitions=[partition])]
+    return admin.DescribeQuorumResponse(error_code=0, topics=topics)
+
+
+def change_voters(error, message="", *, active=True, known=True, add=True):
+    """Changes the voters at a controller that gives this answer. Returns the result, and what it was asked."""
+    said = Writer().i32(0).i16(error).compact_string(message).no_tags().done()
+    given = SimpleNamespace(encode=lambda version: said)
+    broker = FakeBroker({55: lambda *_: quorum_answer(active), 80: lambda *_: given, 81: lambda *_: given}, VOTER_APIS)
+    with broker.listening() as endpoint:
+
+        class Quorum(Reader):
+            def active_controller(self):
+                if not known:
+                    raise UnreachableError("no listener of a controller can be reached")
+                return endpoint
+
+        changer = LiveChanger(Target(()), None, Quorum({}))
+        wanted = Joining(102, "AAAAAAAAAAAAAAAAAAAAAQ", LISTENER)
+        result = changer.add_voter(wanted) if add else changer.remove_voter(102, wanted.directory)
+    return result, [key for key, _ in broker.asked]
+
+
+@pytest.mark.parametrize(("add", "key"), [(True, 80), (False, 81)])
+def test_voters_are_changed_at_the_active_controller_itself_which_is_asked_right_before(add, key):
+    result, asked = change_voters(0, add=add)
+    assert (result.accepted, asked) == (True, [55, key])
+    result, asked = change_voters(0, active=False, add=add)
+    assert (result.name, asked) == ("NOT_SENT", [55])
+    result, asked = change_voters(0, known=False, add=add)
+    assert (result.name, asked) == ("NOT_SENT", [])
+
+
+def test_a_voter_that_is_not_reached_yet_was_surely_not_added_and_any_other_timeout_is_open():
+    result, _ = change_voters(7, "New voter ReplicaKey(id=102) is not ready to receive requests")
+    assert (result.code, result.name) == (41, "NOT_SENT")
+    result, _ = change_voters(7, "")
+    assert (result.code, result.name) == (7, "REQUEST_TIMED_OUT")
+
+
+def test_an_address_that_is_none_is_not_sent():
+    result = LiveChanger(Target(()), None, Reader({})).add_voter(Joining(102, "A", "controller 102"))
+    assert result.name == "NOT_SENT"
+
+
+def test_voters_are_named_with_the_cluster_and_the_directory_id():
+    request = kraft_messages.remove_voter(102, bytes(15) + b"\1", "abc")
+    assert request.body == b"\4abc" + (102).to_bytes(4, "big") + bytes(15) + b"\1" + b"\0"
+    assert not request.api_key.reads
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,24 @@ from typing import Any, Self
 
 import pytest
 
-from kfix.core.collect.quorum_rows import DEPOSED_MS, clock_ahead, unsustained
+from kfix.core.collect.quorum_rows import DEPOSED_MS, clock_ahead, directory_bytes, unsustained
 from kfix.core.errors import UnreachableError
 from kfix.core.kafka import records
-from kfix.core.kafka.kraft_messages import DescribedQuorum, EligibleReplicas, VoterState
+from kfix.core.kafka.kraft_messages import (
+    DescribedCluster,
+    DescribedQuorum,
+    EligibleReplicas,
+    Features,
+    ListedBroker,
+    VoterState,
+)
 from kfix.core.kafka.metadata import MetadataResponse
 from kfix.core.kafka.requests import FetchedRecords
 from kfix.core.kafka.security import Security
 from kfix.core.snapshot.quorum import EligibleLeaders
-from kfix.core.snapshot.reading import ChangeResult, NodeName, StartMark
+from kfix.core.snapshot.reading import ChangeResult, NodeLevels, NodeName, StartMark
 from kfix.core.snapshot.snapshot import Assignment, ClusterIdentity, Endpoint, Mode, PartitionView, TopicPartition
+from kfix.core.snapshot.voters import QuorumVoters, joining_text, parsed_joining, parsed_voters, voters_text
 from kfix.core.target import Target
 from kfix.core.timing import Deadline
 from kfix.heal.live import changer as live_changer
@@ -304,6 +312,46 @@ def test_kraft_has_no_controller_node_to_delete_and_no_lock(monkeypatch: pytest.
 GHOST = Endpoint("b4", 9092)
 
 
+def test_every_registered_broker_and_every_voter_is_asked_for_its_levels(
+    authority: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The address of controller 101 is not known, and the fenced broker 4 does not answer."""
+    voters = (VoterState(100, b"", 58, NOW, NOW), VoterState(101, b"", 58, NOW, NOW))
+    quorum = Quorum()
+    monkeypatch.setattr(
+        quorum, "active", lambda *_: replace(described(), voters=voters, nodes=((100, Endpoint("c100", 9093)),))
+    )
+
+    class Line:
+        def __init__(self, endpoint: Endpoint, _security: Security, *, controller: bool) -> None:
+            assert controller is (endpoint.port == 9093)
+            self.endpoint = endpoint
+
+        def __enter__(self) -> Self:
+            return self
+
+        def __exit__(self, *_args: object) -> None: ...
+
+        def call(self, _request: object, _deadline: object) -> Features:
+            if self.endpoint == GHOST:
+                raise UnreachableError(f"{GHOST}: connection refused")
+            levels = {} if self.endpoint == ENDS[3] else {"metadata.version": 21}
+            return Features(57, levels, {"metadata.version": 30})
+
+    found = authority({b: [(57, metadata(FULL))] for b in (1, 2, 3)}, quorum)
+    read = found._lines.ask
+    monkeypatch.setattr(live, "BrokerConnection", Line)
+    monkeypatch.setattr(live, "ask_fenced", lambda *_: {4: GHOST})
+    monkeypatch.setattr(found._lines, "ask", lambda b, ask, until: {4: GHOST} if found.asked else read(b, ask, until))
+    levels = {f"{role} {node}": each for (role, node), each in found.metadata_levels().items()}
+    assert levels == {
+        **dict.fromkeys(("broker 1", "broker 2", "controller 100"), NodeLevels(21, 30)),
+        "broker 3": NodeLevels(error="b3:9092 reports no metadata.version"),
+        "broker 4": NodeLevels(error="b4:9092: connection refused"),
+        "controller 101": NodeLevels(error="its address is not reported"),
+    }
+
+
 @pytest.mark.parametrize(
     ("broker", "fenced", "answers", "state", "runs", "replicas"),
     [
@@ -420,3 +468,59 @@ def test_a_metadata_log_that_cannot_be_read_leaves_starts_unknown() -> None:
         live_controllers.Controllers(Security(), ()).starts_since(
             StartMark(0), DescribedQuorum(0, 100, 7, 4), Deadline.after(5)
         )
+
+
+def voters_read(*, error: int = 0, version: bool = True, listeners: tuple[str, ...] = ("CONTROLLER",)) -> QuorumVoters:
+    """What is read of a quorum whose controller 102 follows with another disk, and broker 1 as any broker does."""
+    directory = bytes(15) + b"\1"
+    voters = (
+        VoterState(100, directory, 58, NOW, NOW),
+        VoterState(101, directory, 58, NOW - 200, NOW - 200),
+        VoterState(102, directory, 20, NOW - 60_000, NOW - 60_000),
+    )
+    observers = (
+        VoterState(1, directory, 58, NOW - 100, NOW - 100),
+        VoterState(102, bytes(15) + b"\2", 58, NOW - 300, NOW - 300),
+        VoterState(102, bytes(15) + b"\3", 58, NOW - 90_000, NOW - 90_000),
+    )
+    found = DescribedQuorum(0, 100, 7, 58, voters, observers, listeners=listeners)
+    registered = tuple(ListedBroker(node, Endpoint(f"c{node}", 9093), False) for node in (100, 101, 102))
+    line = SimpleNamespace(
+        endpoint=ENDS[1],
+        supports=lambda *_: version,
+        call=lambda *_: DescribedCluster(error, "c", 100, registered),
+    )
+    authority = KraftAuthority(Target(()), "c", {}, [ENDS[1]])
+    authority._controllers._lines[ENDS[1]] = line  # type: ignore[assignment]
+
+    def active(*_: object) -> DescribedQuorum:
+        authority._controllers._last = ENDS[1]
+        return found
+
+    authority._controllers.active = active  # type: ignore[method-assign, assignment]
+    return authority.voters()
+
+
+def test_voters_are_read_with_their_disks_and_only_controllers_can_join() -> None:
+    found = voters_read()
+    assert (found.leader, found.following, found.dynamic) == (100, (100, 101), True)
+    assert [each.fetched for each in found.voters] == [0.0, 0.2, 60.0]
+    [joining] = found.joining
+    assert (joining.node, joining.address) == (102, "CONTROLLER://c102:9093")
+    assert parsed_joining(joining_text(found.joining)) == found.joining
+    assert parsed_voters(voters_text(found.voters)) == {each.node: each.directory for each in found.voters}
+    assert directory_bytes(joining.directory) == bytes(15) + b"\2"
+    [unnamed] = voters_read(listeners=("CONTROLLER", "OTHER")).joining
+    assert unnamed.address == "c102:9093"
+
+
+def test_voters_are_unknown_where_the_controllers_are_not_reported() -> None:
+    with pytest.raises(UnreachableError, match=r"CLUSTER_AUTHORIZATION_FAILED \(.*Alter"):
+        voters_read(error=31)
+    with pytest.raises(UnreachableError, match="does not report which controllers are registered"):
+        voters_read(version=False)
+
+
+def test_a_change_of_voters_needs_the_listener_of_a_controller() -> None:
+    with pytest.raises(UnreachableError, match="give --bootstrap-controller"):
+        _ = live_controllers.Controllers(Security(), ()).active_endpoint

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kfix.core.errors import NotProvedError
+from kfix.core.diagnosis.finding import REQUEST
+from kfix.core.errors import NotProvedError, RefusedError
 from kfix.core.snapshot.snapshot import TopicPartition
 from kfix.heal.memory.incidents import ALL as INCIDENTS
 from kfix.heal.model.plan import CheckCall, Plan
@@ -17,6 +19,8 @@ from tests import shipped
 from tests.catalogue.test_runbooks_refuse import Book
 from tests.each import for_each
 
+#: Runbooks whose preconditions let a partition without the fault pass.
+_SEVERAL = 5
 PLANNED = [
     (book, test)
     for book in shipped.runbooks().values()
@@ -40,6 +44,27 @@ def test_while_a_partition_of_the_finding_is_sick_a_check_of_the_proof_names_it(
     assert isinstance(plan, Plan)
     failing = [check for check, answer in sample(plan.goal.checks, incident.cluster) if not answer.passed]
     assert [tp for tp in plan.finding.partitions if not any(covers(check, tp) for check in failing)] == []
+
+
+def test_a_proof_names_a_second_partition_that_a_finding_lists() -> None:
+    """Even if it is of another topic; a partition that has not the fault may be refused by a precondition."""
+    unnamed, proved = [], set()
+    for book, test in PLANNED:
+        incident = INCIDENTS[test.cluster]()
+        mine = incident.finding.partitions
+        other = next((tp for tp in sorted(incident.cluster.records.states) if tp not in mine), None)
+        if other is None:
+            continue
+        wider = replace(incident, finding=replace(incident.finding, partitions=(*mine, other)))
+        try:
+            plan = _plan(book, test, wider)
+        except RefusedError:
+            continue
+        if isinstance(plan, Plan) and plan.finding.code != REQUEST and plan.goal.checks:
+            proved.add(book.metadata.id)
+            unnamed += [(book.metadata.id, tp) for tp in plan.finding.partitions
+                        if not any(covers(check, tp) for check in plan.goal.checks)]  # fmt: skip
+    assert (unnamed, len(proved) >= _SEVERAL) == ([], True), (unnamed, proved)
 
 
 def test_a_run_that_heals_one_of_two_partitions_ends_unproved_with_code_5_and_names_the_other(tmp_path: Path) -> None:

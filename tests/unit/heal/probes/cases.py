@@ -21,6 +21,7 @@ from tests.unit.heal.probes.min_isr_cases import CASES as MIN_ISRS
 from tests.unit.heal.probes.quorum_cases import CASES as QUORUM
 from tests.unit.heal.probes.registration_cases import CASES as REGISTRATIONS
 from tests.unit.heal.probes.rolling_cases import CASES as ROLLING
+from tests.unit.heal.probes.voter_cases import CASES as VOTERS
 
 MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 TOPIC: Mapping[str, ArgValue] = {"kind": "topic", "name": "orders"}
@@ -241,6 +242,7 @@ CASES: list[Case] = [
     *QUORUM,
     *ROLLING,
     *REGISTRATIONS,
+    *VOTERS,
     ("transaction_hangs", transaction("transaction-marker-lost"), {**ON_TP, "hanging": HANGS}, "pass", "commit"),
     ("transaction_hangs", transaction("transaction-late-record"), {**ON_TP, "hanging": HANGS}, "fail", "abort"),
     ("transaction_hangs", transaction(), {**ON_TP, "hanging": HANGS}, "fail", "no transaction hangs"),
@@ -344,6 +346,7 @@ ARGS: Mapping[str, Mapping[str, ArgValue]] = {
     "controller_reelected": {"after": 1},
     "coordinator_gave_up": {"partition": "__consumer_offsets-0", "group": group_on(0, 2)},
     "compaction_is": {**USUAL, "topic": "orders"},
+    "retention_is": {"topic": "orders", "retention_ms": ABSENT, "retention_bytes": ABSENT},
     "topic_in_sync": {"topic": "orders"},
     "compaction_possible": ON_TP,
     "coordinator_answers": {"partition": "__consumer_offsets-0", "group": group_on(0, 2)},

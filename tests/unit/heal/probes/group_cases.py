@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kfix.core.args import ArgValue
+from kfix.core.args import ABSENT, ArgValue
 from kfix.core.snapshot.offsets import LoggedRecord, StoredOffset
 from kfix.core.snapshot.snapshot import LogEnd
 from kfix.heal.memory.cluster import MemoryCluster
@@ -25,6 +25,18 @@ def with_offsets(*, members: bool = False) -> MemoryCluster:
 def without_coordinator() -> MemoryCluster:
     cluster = with_offsets()
     cluster.kill(*cluster.brokers)
+    return cluster
+
+
+OF_TOPIC: Mapping[str, ArgValue] = {"group": "mailer", "topic": "orders"}
+RETAINED: Mapping[str, ArgValue] = {"retention_ms": "60000", "retention_bytes": ABSENT}
+
+
+def overtaking(start: int = 30) -> MemoryCluster:
+    """Group mailer has committed offset 33 of orders-0, whose log ends at 100."""
+    cluster = INCIDENTS["retention-overtakes"]().cluster
+    for broker in cluster.brokers:
+        cluster.logs.write(TP, broker, LogEnd(start, 100), 0)
     return cluster
 
 
@@ -105,9 +117,19 @@ CASES: tuple[Case, ...] = (
     ("group_reads_on", with_offsets, {**RECORD, "group": "g", "offset": 3}, "pass", "group g: orders-0 5"),
     ("group_reads_on", with_offsets, {**RECORD, "group": "g"}, "fail", "group g: orders-0 5"),
     ("group_reads_on", with_offsets, {**RECORD, "group": "g", "offset": 4}, "fail", "group g: orders-0 5"),
-    ("group_reads_on", at_the_end, {**RECORD, "group": "g", "offset": 4}, "pass", "orders-0 5, the end of the log"),
+    ("group_reads_on", at_the_end, {**RECORD, "group": "g", "offset": 4}, "pass", "orders-0 5, and no record follows"),
     ("group_reads_on", with_offsets, {**RECORD, "group": "other"}, "fail", "orders-0 none"),
     ("group_reads_on", without_coordinator, {**RECORD, "group": "g"}, "inconclusive", "does not answer"),
+    ("group_has_its_records", overtaking, OF_TOPIC, "pass", "none is below the start"),
+    ("group_has_its_records", lambda: overtaking(34), OF_TOPIC, "fail", "orders-0 33 (its log starts at 34)"),
+    ("group_has_its_records", overtaking, {**OF_TOPIC, "group": "other"}, "fail", "has no committed offset of orders"),
+    ("group_has_its_records", without_coordinator, {**OF_TOPIC, "group": "g"}, "inconclusive", "does not answer"),
+    ("group_is_within", overtaking, {**OF_TOPIC, "lag": 67}, "pass", "mailer is 67 records behind in orders-0"),
+    ("group_is_within", overtaking, {**OF_TOPIC, "lag": 66}, "fail", "mailer is 67 records behind in orders-0"),
+    ("group_is_within", overtaking, {**OF_TOPIC, "group": "other", "lag": 66}, "fail", "no committed offset"),
+    ("group_is_within", without_coordinator, {**OF_TOPIC, "group": "g", "lag": 1}, "inconclusive", "does not answer"),
+    ("retention_is", overtaking, {"topic": "orders", **RETAINED}, "pass", "retention.ms 60000"),
+    ("retention_is", four_brokers, {"topic": "orders", **RETAINED}, "fail", "retention.ms (absent)"),
     ("offsets_are", with_offsets, {**OFFSETS, "offsets": '{"0":"5","1":null}'}, "pass", "orders-0 5, orders-1 none"),
     ("offsets_are", with_offsets, {**OFFSETS, "offsets": '{"0":"6"}'}, "fail", "orders-0 5"),
     ("offsets_are", with_offsets, {**OFFSETS, "offsets": '{"0":null}'}, "fail", "orders-0 5"),

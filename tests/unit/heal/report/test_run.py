@@ -162,6 +162,16 @@ def test_the_end_of_a_run_on_request_names_the_runbook_and_no_finding(stage: Sta
     assert closing(asked, (), 1.0, "R").plain.startswith("NOTHING TO DO  coordinator-stuck")
 
 
+def test_the_end_of_an_upgrade_names_its_last_step(stage: Stage) -> None:
+    plan = stage.plan()
+    params = Args({"version": "4.4.0", "clients": "unknown"})
+    asked = reseal(plan, runbook=replace(plan.runbook, id="rolling-upgrade"), params=params)
+    said = closing(asked, ("upgrade: x",), 1.0, "R", at=" -c orders").plain
+    assert "kfix runbook plan raise-metadata-version -c orders -p version=4.4.0" in said
+    assert "raise-metadata-version" not in closing(asked, (), 1.0, "R").plain
+    assert "raise-metadata-version" not in closing(plan, ("nudge: x",), 1.0, "R").plain
+
+
 def test_the_end_of_a_run_that_takes_back(stage: Stage) -> None:
     undo = reseal(stage.plan(), undoes="Q")
     assert closing(undo, ("undo-nudge: x",), 1.0, "R").plain.startswith("ROLLED BACK  run Q: nudge, 1.0 s")

@@ -64,6 +64,13 @@ def test_every_metric_is_parsed_and_has_its_value() -> None:
     assert found["kfix_watch_process_cpu_seconds_total"] == {(): 1.5}
 
 
+def test_a_group_that_falls_behind_has_a_verdict_once_two_snapshots_show_it() -> None:
+    slow = replace(HEAD, code="KFX123", facts={"group": "g3"})
+    lags = {**STATE.lags, "g3": (900, 30.0)}
+    found = samples(replace(STATE, diagnosis=Diagnosis("c", 100.0, (slow,)), lags=lags))
+    assert found["kfix_watch_group_falls_behind"] == {("g1",): 0, ("g3",): 1}, "of g2, no rate is known"
+
+
 def test_a_lost_cluster_has_no_number_of_findings_and_its_age_grows() -> None:
     lost = samples(replace(STATE, diagnosis=None, confirmed=False), now=1070.0)
     assert lost["kfix_watch_up"] == {(): 0}
