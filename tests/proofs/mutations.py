@@ -403,7 +403,7 @@ def _raised(cluster: MemoryCluster, _key: FactKey) -> None:
 
 
 def _one_goes_back(cluster: MemoryCluster, _key: FactKey) -> None:
-    cluster.levels[100] = 21
+    cluster.levels[min(cluster.brokers)] = 21
 
 
 WAYS: Mapping[str, tuple[Mutation, ...]] = {

@@ -43,11 +43,15 @@ WIDE = "every kind of fact, "
 WITHOUT_LEADER = next(name for name, each in SCENARIOS.items() if each.incident == "eligible-waits-last-leader-back")
 #: A dead broker may be started without a precondition that names it.
 WITH_A_DEAD_ONE = "cancel-reassignment: on KRaft a move to a dead broker is cancelled"
-ALL = (*SCENARIOS, *(f"{WIDE}{name}" for name in ("coordinator-stuck", WITHOUT_LEADER, WITH_A_DEAD_ONE)))
+#: Every node of a KRaft cluster answers.
+WHOLE = "durable-defaults: both keys are set on KRaft"
+ALL = (*SCENARIOS, *(f"{WIDE}{name}" for name in ("coordinator-stuck", WITHOUT_LEADER, WITH_A_DEAD_ONE, WHOLE)))
 
 
+#: Facts that a node which does not answer leaves unknown.
+_OF_EVERY_NODE = {"metadata_version", "supported_metadata_version"}
 #: Facts that a cluster with ZooKeeper has not.
-_OF_KRAFT = {"applied", "partitions", "voters", "joining"}
+_OF_KRAFT = {"applied", "partitions", "voters", "joining", *_OF_EVERY_NODE}
 
 
 def test_every_kind_of_fact_has_a_way_to_change() -> None:
@@ -57,16 +61,19 @@ def test_every_kind_of_fact_has_a_way_to_change() -> None:
 def widened(plan: Plan, stage: Stage) -> Plan:
     """The same plan, resting on a fact of every kind: a site's actions and probes may name any of them."""
     tp = plan.finding.partitions[0]
-    dead = min(b.id for b in stage.cluster.brokers.values() if not b.alive)
+    broker = min(stage.cluster.brokers.values(), key=lambda b: (b.alive, b.id)).id
     topic = (ResourceKind.TOPIC, tp.topic, "min.insync.replicas")
     # Without a leader, the log is not read.
     asked = [name for name in PARTITION_FACTS if name not in {"load_conflicts", "hanging"}]
     kraft = isinstance(stage.cluster, MemoryKraftCluster)
-    of_cluster = [name for name in CLUSTER_FACTS if kraft or name not in _OF_KRAFT]
-    keys = (*about(tp, *asked), *about_cluster(*of_cluster), *about_brokers(dead))
+    unknown = _OF_KRAFT
+    if kraft:
+        unknown = _OF_EVERY_NODE if any(each.error for each in stage.cluster.metadata_levels().values()) else set()
+    of_cluster = [name for name in CLUSTER_FACTS if name not in unknown]
+    keys = (*about(tp, *asked), *about_cluster(*of_cluster), *about_brokers(broker))
     keys += (*about_config(*topic), *about_effective(*topic))
     if kraft:
-        keys += (*about_registration(dead), *about_brokers(dead, name="runs"))
+        keys += (*about_registration(broker), *about_brokers(broker, name="runs"))
     have = {fact.key for fact in plan.facts}
     more = read_facts(stage.cluster, [key for key in keys if key not in have])
     steps = tuple(replace(s, pre=(*s.pre, *more)) for s in plan.steps)
