@@ -1,16 +1,14 @@
 """A quorum of three controllers, one of which fails: found while everything still works, and gone when it is back."""
 
-import shlex
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 from kfix.core.disk.checkpoints import META, read_meta
 from kfix.lab import LabSpec
-from kfix.lab.nodes.classpath import class_path
 from tests.cluster.conftest import WatchedLab, lab_of_its_own
 from tests.cluster.steady import diagnosed, settled
-from tests.waiting import seconds, wait_until
+from tests.waiting import wait_until
 
 
 def start(version):
@@ -97,19 +95,7 @@ class Disk:
         )
 
 
-def quorum_tool(lab, command, properties):
-    """Runs the command of a remedy as Kafka's script does."""
-    script, *words = shlex.split(command)
-    assert script == "kafka-metadata-quorum.sh"
-    words = [str(properties) if word == "controller.properties" else word for word in words]
-    path = class_path(lab.state.spec.recipe, None, lambda _: None, tools=True)
-    flags = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", path)
-    java = ["java", *flags, "org.apache.kafka.tools.MetadataQuorumCommand", *words]
-    done = subprocess.run(java, capture_output=True, text=True, check=False, timeout=seconds(60))
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_a_controller_on_a_new_disk_is_another_voter_only_where_voters_may_change(kfix, lab):
+def test_a_controller_on_a_new_disk_is_another_voter_only_where_voters_may_change(kfix, lab, operator):
     healthy(kfix)
     disk = Disk(lab)
     name, old = f"controller {disk.number}", disk.directory
@@ -131,9 +117,7 @@ def test_a_controller_on_a_new_disk_is_another_voter_only_where_voters_may_chang
     assert finding["object"] == name
     assert f"the voter has directory id {old}" in finding["summary"]
     assert f"the controller has {disk.directory}" in finding["summary"]
-    for remedy in finding["remedies"][:2]:
-        quorum_tool(lab, remedy["command"], disk.properties)
-        assert lab.quorum.active() is not None, "no step costs the majority"
+    operator.healed(operator.plan("quorum-replace-voter", params={"node": disk.number}))
     healthy(kfix, "it is a voter again")
     disk.start_with("advertised.listeners=CONTROLLER://127.0.0.1:9")
     finding = found("is alive and follows, but nothing listens at 127.0.0.1:9", "its address is named")

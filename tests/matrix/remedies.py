@@ -93,14 +93,17 @@ class Apply(Remedy):
         assert (said.code, healed) == (0, True), said.out + said.err
 
     def _printed(self, scene: Scene) -> str:
-        """Returns the command that the first finding with this runbook prints; empty if none offers it."""
+        """Returns the first printed command of this runbook with these values; empty if no finding offers it.
+
+        Where the person decides, a command is printed for each choice.
+        """
         said = scene.operator.diagnose("--debounce", "1", *scene.asked)
         offered = [r["command"] for each in said.every for r in each["remedies"] if r["runbook"] == self.runbook]
-        printed = next((command for command in offered if command), "")
-        given = shlex.split(printed)
-        missing = [f"{name}={scene.filled(value)}" for name, value in self.params.items()]
-        assert not printed or all(each in given for each in missing), (printed, missing)
-        return printed
+        values = {f"{name}={scene.filled(value)}" for name, value in self.params.items()}
+        printed = [command for command in offered if command]
+        fitting = [command for command in printed if values <= set(shlex.split(command))]
+        assert bool(fitting) == bool(printed), (printed, values)
+        return next(iter(fitting), "")
 
 
 @dataclass(frozen=True)
