@@ -117,7 +117,9 @@ def test_a_controller_on_a_new_disk_is_another_voter_only_where_voters_may_chang
     assert finding["object"] == name
     assert f"the voter has directory id {old}" in finding["summary"]
     assert f"the controller has {disk.directory}" in finding["summary"]
+    assert f"quorum-replace-voter -p node={disk.number} " in finding["remedies"][0]["command"]
     operator.healed(operator.plan("quorum-replace-voter", params={"node": disk.number}))
+    assert lab.quorum.active() is not None, "no step costs the majority"
     healthy(kfix, "it is a voter again")
     disk.start_with("advertised.listeners=CONTROLLER://127.0.0.1:9")
     finding = found("is alive and follows, but nothing listens at 127.0.0.1:9", "its address is named")
