@@ -93,15 +93,15 @@ class Apply(Remedy):
         assert (said.code, healed) == (0, True), said.out + said.err
 
     def _printed(self, scene: Scene) -> str:
-        """Returns the first printed command of this runbook with these values; empty if no finding offers it.
+        """Returns the command that the first finding with this runbook prints; empty if none offers it.
 
-        Where the person decides, a command is printed for each choice.
+        Where a person decides, the finding prints one for each choice: that with these values is returned.
         """
         said = scene.operator.diagnose("--debounce", "1", *scene.asked)
-        offered = [r["command"] for each in said.every for r in each["remedies"] if r["runbook"] == self.runbook]
+        offered = ([r["command"] for r in each["remedies"] if r["runbook"] == self.runbook] for each in said.every)
+        printed = next((commands for commands in offered if any(commands)), [])
         values = {f"{name}={scene.filled(value)}" for name, value in self.params.items()}
-        printed = [command for command in offered if command]
-        fitting = [command for command in printed if values <= set(shlex.split(command))]
+        fitting = [command for command in printed if command and values <= set(shlex.split(command))]
         assert bool(fitting) == bool(printed), (printed, values)
         return next(iter(fitting), "")
 
