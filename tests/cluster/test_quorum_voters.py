@@ -6,12 +6,11 @@ from dataclasses import replace
 from kfix.lab import LabSpec
 from kfix.lab.clients.asking_controllers import remove_voter
 from kfix.lab.nodes.failures import start_on_new_disk
+from tests import shipped
 from tests.cluster.conftest import WatchedLab, lab_of_its_own
 from tests.waiting import wait_until
 
 UNREACHABLE = 22
-#: Seconds between two runs of the runbook.
-COOLDOWN = 10
 
 
 def start(version):
@@ -84,8 +83,9 @@ def test_one_voter_becomes_three_and_a_dead_one_that_is_needed_refuses_the_next(
     lab.kill(second, "controller")
     assert "as an observer" in operator.not_planned("quorum-add-voter", params={"node": second})
     lab.nodes.start(lab.state, "controller", lab.state.controller(second))
+    cooldown = shipped.runbook("quorum-add-voter").limits.cooldown
     for number in (first, second):
-        time.sleep(COOLDOWN if number == second else 0)
+        time.sleep(cooldown if number == second else 0)
         waits_for_an_observer(operator, "quorum-add-voter", number)
         operator.healed(operator.plan("quorum-add-voter", params={"node": number}))
         assert lab.quorum.voters()[number] == lab.quorum.directory_of(number)
