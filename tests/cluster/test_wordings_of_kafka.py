@@ -56,6 +56,7 @@ ELSEWHERE = {
     "Offset's topic has not yet been created": "Sarama",
     "a consumer group that is not coordinated by this broker": "Sarama",
     "there is currently no leader for this partition": "Sarama",
+    "found some partitions to be leaderless": "Sarama",
     "greater than the configured max.poll.interval": "clients of other languages",
     "kafka.clients.NetworkClient.poll": "the JVM, of a stack",
     "replicated": "Strimzi",
