@@ -118,9 +118,9 @@ def repeated(tmp_path_factory):
     quorums = {name: kraft_cases()[name] for name in QUORUMS} | {"facts": PlantedFleet().beta(0).snapshot()}
     for number in range(2):
         clusters = [cluster("a/b", number, sick=0.02), cluster("x y+z%41", number, dead=number, deaths=number)]
-        for run in ("n", "1e3"):
+        for hour, run in enumerate(("n", "1e3")):
             failed = {"gone": "no answer"}
-            audited(root, clusters, engine, number=number, failed=failed, run=run, snapshots=quorums)
+            audited(root, clusters, engine, number=number, failed=failed, run=run, snapshots=quorums, hour=hour)
     again(root, engine, number=1, run="n")
     return root
 
